@@ -60,6 +60,7 @@ from openagent.protocol.events import McpServerStatus
 from openagent.protocol.history import HistoryFind, HistoryImport, UsageAll
 from openagent.protocol.metrics import MetricsExport
 from openagent.protocol.origin import FOREIGN_AGENTS
+from openagent.protocol.people import PEOPLE_OPS
 from openagent.protocol.reports import ReportSend, ReportShow
 from openagent.protocol.repository import GitBranch, GitCommit, GitPullRequest, GitPush, GitStatus
 from openagent.protocol.review import ReviewRevert, ReviewShow
@@ -79,6 +80,7 @@ from openagent.sessions.settings_check import SettingsCheck
 from openagent.sessions.tool_switch import ToolSwitch
 from openagent.store import open_store
 from openagent.store.access import SqlAccess
+from openagent.store.people import SqlPeople
 from openagent.store.tasks import SqlTasks
 from openagent.telemetry.cache_misses import CacheWatch
 from openagent.telemetry.ledger import BudgetLedger
@@ -362,7 +364,10 @@ def assemble(
     )
     IdleSessions(manager, bus)
     places = Places(configs.environment({}), copies=home / "copies")
-    access = Access(home, SqlAccess(store), open_web=open_web, dismiss=daemon.dismiss, problem=places.problem)
+    kept_people = SqlPeople(store)
+    access = Access(
+        home, SqlAccess(store), kept_people, open_web=open_web, dismiss=daemon.dismiss, problem=places.problem
+    )
     kept_tasks = SqlTasks(store)
     tasks = TaskService(kept_tasks, bus, home / "tasks")
     grants = GrantService(manager, safety.rules, safety.workspaces)
@@ -376,6 +381,16 @@ def assemble(
         found = SqlHistory(store, platform.node())
         scratch = home / "history"
         return HistoryService(found, manager, bus, prices, search, env=lambda: configs.environment({}), scratch=scratch)
+
+    def people() -> Service:
+        from openagent.access.people import PeopleService
+
+        def folder() -> Path:
+            given = configs.load().settings.people.folder
+            home = configs.environment({}).get("HOME") or str(Path.home())
+            return Path(home, given[2:]) if given.startswith("~/") else Path(given)
+
+        return PeopleService(kept_people, manager, folder=folder, dismiss=daemon.dismiss)
 
     def review() -> Service:
         from openagent.workbench.review import ReviewService
@@ -484,6 +499,7 @@ def assemble(
         *ExtrasService(extras).handlers(),
         *ContextService(manager, bus).handlers(),
         *access.handlers(),
+        *LoadedWhenAsked(PEOPLE_OPS, people).handlers(),
         *FileService(manager, safety, hidden, copies=home / "copies").handlers(),
         *FolderService(Path(configs.environment({}).get("HOME") or Path.home())).handlers(),
         *LoadedWhenAsked((ReviewShow, ReviewRevert), review).handlers(),
@@ -511,8 +527,10 @@ def assemble(
         safety.workspaces,
         mode_of=lambda workspace: configs.session_settings(workspace, {}).mode,
         task=tasks.board.get,
-        grant=grants.workspace_of,
+        grant=grants.place_of,
         session_of_terminal=terminals.session_of,
+        guest=kept_people.guest,
+        is_welcome=access.is_welcome,
     )
     return Assembled(
         Behind(handlers, manager, reach, configs.show),

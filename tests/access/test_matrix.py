@@ -14,8 +14,9 @@ import msgspec
 import pytest
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as ws_connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from openagent.client import Client
+from openagent.client import Client, connect
 from openagent.protocol import events as e
 from openagent.protocol import op_subjects
 from openagent.protocol.codec import decode_event
@@ -24,10 +25,11 @@ from openagent.protocol.grants import GrantsList
 from openagent.protocol.index import IndexBuild
 from openagent.protocol.op import Op
 from openagent.protocol.ops import ALL_OPS
+from openagent.protocol.people import PeopleAdd, PeopleUpdate, TeamsCreate, TeamsUpdate
 from openagent.protocol.scopes import Scope, widened
 from openagent.protocol.search import MessagesSearch
-from openagent.protocol.sessions import SessionGet, SessionList
-from openagent.protocol.tasks import TaskCreate
+from openagent.protocol.sessions import SessionCreate, SessionGet, SessionList
+from openagent.protocol.tasks import TaskCreate, TasksList
 from openagent.protocol.terminals import TerminalOpen
 from openagent.protocol.tokens import TokensCreate, TokensList
 from openagent.protocol.tools import ToolRun
@@ -63,7 +65,7 @@ PLAIN = frozenset(
         ),
         *("collection", "collector", "columns", "command", "conversation", "days", "decision", "detail", "dry_run"),
         *("env", "event", "every", "expected", "expires_in", "file", "files", "force", "format", "git_state", "input"),
-        "inputs",
+        *("inputs", "person", "team", "email", "role", "disabled", "add", "remove", "link", "unlink"),
         *("interactive", "keep", "key", "kind", "limit", "login", "max_bytes", "max_files", "max_tokens", "message"),
         *("messages", "method", "mode", "model", "name", "number", "on", "others", "owner", "parts", "path", "paths"),
         *("position", "protocol", "provider", "query", "question", "queued", "reason", "replace", "roots", "rows"),
@@ -190,10 +192,16 @@ class Wire:
 
 
 @asynccontextmanager
-async def wire(h: House, scopes: tuple[Scope, ...], roots: list[str]) -> AsyncGenerator[Wire, None]:
+async def wire(h: House, scopes: tuple[Scope, ...], roots: list[str], person: str = "") -> AsyncGenerator[Wire, None]:
     async with await h.client() as owner:
-        name = " ".join((*scopes, *roots))
-        secret = (await ask(owner, TokensCreate, name=name, scopes=list(scopes), roots=roots)).secret
+        name = " ".join((person, *scopes, *roots))
+        made = await ask(owner, TokensCreate, name=name, scopes=list(scopes), roots=roots, person=person)
+    async with wire_with(h, made.secret) as sent:
+        yield sent
+
+
+@asynccontextmanager
+async def wire_with(h: House, secret: str) -> AsyncGenerator[Wire, None]:
     url = h.daemon.place.web_url.replace("http", "ws") + "/ws"
     async with ws_connect(url, additional_headers={"Authorization": f"Bearer {secret}"}) as socket:
         sent = Wire(socket)
@@ -201,17 +209,20 @@ async def wire(h: House, scopes: tuple[Scope, ...], roots: list[str]) -> AsyncGe
         yield sent
 
 
-async def furnish(h: House, folder: Path, word: str) -> Foreign:
-    """A folder with a session in it, a turn of it, a copy, a terminal, a task and something that is granted."""
-    folder.mkdir()
+async def furnish(h: House, folder: Path, word: str, secret: str = "") -> Foreign:
+    """A folder with a session in it, a turn of it, a copy, a terminal, a task and something that is granted: the
+    owner's, or that of whoever has the secret."""
+    folder.mkdir(exist_ok=True)
     (folder / f"{word}.py").write_text(f"def {word}():\n    return {word!r}\n")
-    async with await h.client(interactive=True) as owner:
+    url = h.daemon.place.web_url.replace("http", "ws") + "/ws"
+    come_in = connect(url=url, token=secret, interactive=True, env={}) if secret else h.client(interactive=True)
+    async with await come_in as owner, await h.client() as machines_owner:
         made = await owner.create_session(str(folder), model=MODEL, mode="full", name=word)
         await turn(owner, await owner.attach(made.id), f"Say {word}.")
-        copy = await ask(owner, WorkspacesCreate, cwd=str(folder), name=f"{word}-copy")
+        copy = await ask(machines_owner, WorkspacesCreate, cwd=str(folder), name=f"{word}-copy")
         terminal = await ask(owner, TerminalOpen, session=made.id)
         task = await ask(owner, TaskCreate, title=word, cwd=str(folder), session=made.id)
-        await ask(owner, IndexBuild, cwd=str(folder))
+        await ask(machines_owner, IndexBuild, cwd=str(folder))
         granted = await grant_something(owner, str(folder))
     inside = [str(folder), f"{folder}/", f"{folder}/.", str(folder / f"{word}.py")]
     return Foreign([made.id], inside, [copy.id, copy.name], [terminal.terminal], [task.id], [granted])
@@ -282,6 +293,88 @@ async def test_what_names_nothing_tells_a_token_of_its_own_folders_alone(tmp_pat
                     if op is not MessagesSearch or '"error"' not in raw:
                         found = [word for word in hidden if word in raw and word not in json.dumps(fields)]
                         assert not found, (scopes, op.tag, raw)
+
+
+async def furnished_people(h: House, words: dict[str, str]) -> tuple[dict[str, Foreign], dict[str, str], Path]:
+    """A person for each address, with things of their own in their folder; all are in one team, in whose folder each
+    has a session too. What belongs to each, their secrets, and the team's folder."""
+    secrets: dict[str, str] = {}
+    theirs: dict[str, Foreign] = {}
+    async with await h.client() as owner:
+        team = await ask(owner, TeamsCreate, name="core")
+        folders: dict[str, str] = {}
+        for email in words:
+            folders[email] = (await ask(owner, PeopleAdd, email=email)).folder
+            await ask(owner, TeamsUpdate, team="core", add=[email])
+            made = await ask(owner, TokensCreate, name=email, scopes=["chat", "approve"], person=email)
+            secrets[email] = made.secret
+    for email, word in words.items():
+        own_things = await furnish(h, Path(folders[email]), word, secrets[email])
+        among_others = await furnish(h, Path(team.folder), f"{word}_shared", secrets[email])
+        # The team's folder, its tasks and copies are everybody's in it; sessions there are private all the same.
+        theirs[email] = own_things._replace(
+            session=[*own_things.session, *among_others.session],
+            terminal=[*own_things.terminal, *among_others.terminal],
+            grant=[*own_things.grant, *among_others.grant],
+        )
+    return theirs, secrets, Path(team.folder)
+
+
+ANN, BOB = "ann@example.org", "bob@example.org"
+
+
+async def test_no_person_reaches_what_is_another_s_by_any_op(tmp_path: Path) -> None:
+    config = f'[people]\nfolder = "{tmp_path / "people"}"'
+    async with house(tmp_path, {"steps": [{"text": SECRET}], "loop": True}, web=True, config=config) as h:
+        theirs, secrets, team = await furnished_people(h, {ANN: "violin", BOB: SECRET})
+        before = tree(tmp_path / "people")
+        refusals = 0
+        async with wire_with(h, secrets[ANN]) as send:
+            for op in ALL_OPS:
+                for fields in naming(op, theirs[BOB], theirs[ANN]):
+                    reply, _ = await send(op, fields)
+                    assert isinstance(reply, e.Failed), (op.tag, fields, reply)
+                    assert REFUSED.search(reply.error.message), (op.tag, fields, reply.error)
+                    refusals += 1
+                if op_subjects.otherwise(op) == "whole" and not any(naming(op, theirs[BOB], theirs[ANN])):
+                    reply, _ = await send(op, least(op))
+                    assert isinstance(reply, e.Failed), (op.tag, reply)
+            hidden = [*theirs[BOB].session, *theirs[BOB].terminal, *theirs[BOB].grant, *theirs[BOB].folder[:1]]
+            for op in ALL_OPS:
+                if any(op_subjects.kind_of(op, field.name) for field in msgspec.structs.fields(op) if field.required):
+                    continue
+                for named in ({}, {"cwd": str(team)} if "cwd" in op.__struct_fields__ else {}):
+                    fields = {**least(op), **({"query": SECRET} if op is MessagesSearch else {}), **named}
+                    _, raw = await send(op, fields)
+                    # A task in the team's folder is the team's, and names the session that works on it.
+                    seen = set(theirs[BOB].session[1:]) if op is TasksList else set[str]()
+                    assert not [word for word in hidden if word in raw and word not in seen], (op.tag, raw)
+        assert refusals > 300
+        assert tree(tmp_path / "people") == before
+
+
+async def test_who_is_let_in_no_longer_is_cut_off_and_a_role_counts_at_once(tmp_path: Path) -> None:
+    config = f'[people]\nfolder = "{tmp_path / "people"}"'
+    async with house(tmp_path, [{"text": "ok"}], web=True, config=config) as h, await h.client() as owner:
+        person = await ask(owner, PeopleAdd, email=ANN)
+        secret = (await ask(owner, TokensCreate, name="ann", scopes=["chat", "approve"], person=ANN)).secret
+        for change, refused in (({"role": "viewer"}, "lacks the scope chat"), ({"disabled": True}, "")):
+            url = h.daemon.place.web_url.replace("http", "ws") + "/ws"
+            async with ws_connect(url, additional_headers={"Authorization": f"Bearer {secret}"}) as socket:
+                await ask(owner, PeopleUpdate, person=ANN, **change)
+                closing = decode_event(await asyncio.wait_for(socket.recv(), 60))
+                with pytest.raises(ConnectionClosed):
+                    await asyncio.wait_for(socket.recv(), 60)
+            assert isinstance(closing, e.ConnectionClosing)
+            assert closing.error.code == "unauthorized"
+            if refused:
+                async with wire_with(h, secret) as send:
+                    reply, raw = await send(SessionCreate, {"cwd": person.folder})
+                    assert isinstance(reply, e.Failed), raw
+                    assert refused in reply.error.message
+        with pytest.raises(InvalidStatus, match="401"):
+            async with ws_connect(url, additional_headers={"Authorization": f"Bearer {secret}"}):
+                pass
 
 
 LEFT_OUT = ("session.delete", "terminal.close", "task.delete", "workspaces.remove", "files.write", "index.watch")

@@ -614,6 +614,30 @@ async def coming_in(root: Path, met: Met) -> None:
             assert (await say(client, "web.login")).url
             async with await web_client_of(h, met) as browser:
                 await say(browser, "ping")
+            await with_people(h, client, met)
+
+
+async def with_people(h: House, client: Client, met: Met) -> None:
+    ann = await say(client, "people.add", email="ann@example.org")
+    bob = await say(client, "people.add", email="bob@example.org")
+    await say(client, "people.update", person=bob.id, role="viewer")
+    assert len((await say(client, "people.list")).people) == 2
+    team = await say(client, "teams.create", name="core")
+    await say(client, "teams.update", team="core", add=[ann.email, bob.email])
+    assert (await say(client, "teams.list")).teams[0].members == [ann.email, bob.email]
+    secrets = {
+        who.email: (await say(client, "tokens.create", name=who.email, scopes=["chat"], person=who.id)).secret
+        for who in (ann, bob)
+    }
+    async with (
+        await web_client_of(h, met, secrets[ann.email]) as hers,
+        await web_client_of(h, met, secrets[bob.email]) as his,
+    ):
+        session = (await hers.create_session(ann.folder, mode="ask")).id
+        link = (await say(hers, "session.share", session=session, team="core", link="read")).link
+        assert [each.id for each in (await say(his, "session.list")).sessions] == [session]
+        assert (await say(his, "session.join", link=link)).team == team.id
+    await say(client, "teams.remove", team="core")
 
 
 async def stopping(root: Path, met: Met) -> None:

@@ -18,7 +18,7 @@ from openagent.access.tokens import Access
 from openagent.gateway.request_guard import LOGIN
 from openagent.gateway.rest.app import OPENAPI, web_app
 from openagent.gateway.static import StaticFiles
-from openagent.plugins.access import AccessStore
+from openagent.plugins.access import AccessStore, PeopleStore
 from openagent.protocol import events as e
 from openagent.protocol.codec import KNOWN_OPS, decode_event
 from openagent.protocol.ops import ALL_OPS
@@ -39,7 +39,14 @@ async def nowhere() -> str:
 
 def routes(h: House) -> list[Route | WebSocketRoute]:
     """Of the app itself, as it is served."""
-    access = Access(h.home, cast("AccessStore", None), open_web=nowhere, dismiss=lambda _: None, problem=lambda _: "")
+    access = Access(
+        h.home,
+        cast("AccessStore", None),
+        cast("PeopleStore", None),
+        open_web=nowhere,
+        dismiss=lambda _: None,
+        problem=lambda _: "",
+    )
     guard = web_app(h.daemon, access, ("127.0.0.1", 1))
     served = cast("Starlette", guard.app)
     return [route for route in served.routes if isinstance(route, Route | WebSocketRoute)]
@@ -273,6 +280,7 @@ READING_YET_GUARDED = {
     "history.find",  # it looks into the person's home
     "models.test",  # it costs a token
     *("setup.show", "setup.look", "mcp.show"),  # what there is of keys
+    *("people.list", "teams.list"),  # who works here
     "index.watch",  # it keeps the daemon at work
     *("mcp.resources", "mcp.resource.read", "mcp.prompts", "mcp.prompt.get"),  # they ask a server
     *("terminal.input", "terminal.resize"),  # the row of the terminal's opening stands for them
@@ -280,7 +288,7 @@ READING_YET_GUARDED = {
 
 
 def test_an_op_leaves_no_row_in_the_audit_trail_only_if_it_is_known_to_change_nothing() -> None:
-    silent = {op.tag for op in ALL_OPS if not op.changes}
+    silent = {op.tag for op in ALL_OPS if not op.changes} | {"session.join"}  # who was invited to read comes in
     assert silent == {op.tag for op in ALL_OPS if op.needs[0] == "read"} | READING_YET_GUARDED
     reading = {op for op in ALL_OPS for route in op.routes if route.method == "GET"}
     assert {op for op in reading if op.changes} == set()

@@ -92,7 +92,7 @@ async def test_a_file_another_program_holds_on_to_is_explained(sqlite_url: str) 
     await store.close()
 
 
-@pytest.mark.parametrize("pragma", ["max_page_count=60"], indirect=True)
+@pytest.mark.parametrize("pragma", ["max_page_count=120"], indirect=True)
 @pytest.mark.usefixtures("pragma")
 async def test_a_full_disk_is_explained_and_harms_nothing(sqlite_url: str) -> None:
     store = open_store(sqlite_url)

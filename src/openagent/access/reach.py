@@ -5,6 +5,7 @@ what agents do makes none of them do what nobody would be asked about.
 """
 
 import os
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from openagent.daemon.manager import SessionManager
 from openagent.plugins.addresses import address_of
 from openagent.plugins.jail import HOST_NAME
 from openagent.plugins.places import Places, refuse_as_workspace
+from openagent.plugins.tenant import Tenant
 from openagent.protocol import op_subjects
 from openagent.protocol.conversation import PermissionAnswer
 from openagent.protocol.errors import OpenAgentError
@@ -51,10 +53,14 @@ class CallersReach:
         *,
         mode_of: Callable[[Path], Mode],
         task: Callable[[str], Awaitable[TaskInfo]],
-        grant: Callable[[str], Awaitable[str]],
+        grant: Callable[[str], Awaitable[tuple[str, str]]],
         session_of_terminal: Callable[[str], str],
+        guest: Callable[[str, str, float], Awaitable[bool | None]],
+        is_welcome: Callable[[Caller], Awaitable[bool]],
     ) -> None:
-        """`mode_of` tells the configured mode of a workspace, `grant` the workspace where a grant holds."""
+        """`mode_of` tells the configured mode of a workspace, `grant` the workspace where a grant holds and the session
+        it was given in, `guest` whether a person was let into a session and may also work there, `is_welcome` whether
+        one who came in still would."""
         self._manager = manager
         self._places = places
         self._copies = copies
@@ -62,19 +68,28 @@ class CallersReach:
         self._task = task
         self._grant = grant
         self._session_of_terminal = session_of_terminal
-        self._folders: dict[str, str] = {}
+        self._guest = guest
+        self._is_welcome = is_welcome
+        self._known: dict[str, SessionInfo] = {}
         """Of the sessions that were told of, so that their end can be told too."""
+
+    async def is_welcome(self, caller: Caller) -> bool:
+        return await self._is_welcome(caller)
 
     # What they may name
 
     async def check(self, caller: Caller, op: Op) -> None:
+        if caller.person and not await self.is_welcome(caller):
+            raise OpenAgentError(
+                "unauthorized", "The login has ended, or what it allows has changed.", hint="Log in again."
+            )
         named = list(op_subjects.named(op))
         if not caller.everywhere and (
             op_subjects.is_whole(type(op)) or (not named and op_subjects.otherwise(type(op)) == "whole")
         ):
             raise OpenAgentError(
                 "permission_denied",
-                f"This is about every folder, and the token {caller.name!r} works below {_listed(caller)}.",
+                f"This is about every folder, and the {caller.called} works below {_listed(caller)}.",
                 hint="`openagent access create --root /` makes one for all folders.",
             )
         for kind, value in named:
@@ -96,7 +111,7 @@ class CallersReach:
         if not self.reaches(caller, folder):
             raise OpenAgentError(
                 "permission_denied",
-                f"{given} is not below a folder of the token {caller.name!r}, which works below {_listed(caller)}.",
+                f"{given} is not below a folder of the {caller.called}, which works below {_listed(caller)}.",
                 hint="`openagent access create --root DIR` makes one for it.",
             )
         if problem := self._places.problem(folder):
@@ -111,7 +126,7 @@ class CallersReach:
         updating = isinstance(op, SessionUpdate) and op.settings != SettingsChange()
         if caller.everywhere and not acting and not updating:
             return
-        info = await self._session(caller, name)
+        info = await self._session(caller, op, name)
         if not caller.everywhere and isinstance(op, PermissionAnswer) and op.decision == "allow":
             await self._check_leaving(caller, op)
         if acting:
@@ -124,16 +139,30 @@ class CallersReach:
         if isinstance(op, SessionUpdate):
             self._check_mode(caller, op.settings, info.cwd, info.settings.mode)
 
-    async def _session(self, caller: Caller, name: str) -> SessionInfo:
+    async def _session(self, caller: Caller, op: Op, name: str) -> SessionInfo:
         try:
             info = (await self._manager.get(name)).info
         except OpenAgentError as problem:
             if caller.everywhere or problem.info.code != "not_found":
                 raise
             raise _not_there(caller, "session", name) from None
-        if not self.sees(caller, info):
+        if not self.sees(caller, info) and not await self._is_guest(caller, op, info):
             raise _not_there(caller, "session", name)
         return info
+
+    async def _is_guest(self, caller: Caller, op: Op, info: SessionInfo) -> bool:
+        """Also of those that work for the session they were let into."""
+        if not caller.person:
+            return False
+        for name in (info.id, *(each.id for each in self._manager.elders(info))):
+            may_work = await self._guest(name, caller.person, time.time())
+            if may_work is not None:
+                if not may_work and op.needed() - {"read"}:
+                    raise OpenAgentError(
+                        "permission_denied", "The session is shared with you to read: this lacks the scope chat."
+                    )
+                return True
+        return False
 
     async def _check_leaving(self, caller: Caller, op: PermissionAnswer) -> None:
         """Nobody lets an agent out to where they themselves do not reach."""
@@ -142,7 +171,7 @@ class CallersReach:
             if beyond := self._beyond(caller, opening.kind, opening.subject):
                 raise OpenAgentError(
                     "permission_denied",
-                    f"This would open the jail to {beyond}, beyond what the token {caller.name!r} reaches.",
+                    f"This would open the jail to {beyond}, beyond what the {caller.called} reaches.",
                     hint="The owner can allow it; a token with `--root /` can.",
                 )
 
@@ -153,7 +182,7 @@ class CallersReach:
             if beyond := self._beyond(caller, opening.kind, opening.subject):
                 raise OpenAgentError(
                     "permission_denied",
-                    f"The session's jail is opened to {beyond}, beyond what the token {caller.name!r} reaches.",
+                    f"The session's jail is opened to {beyond}, beyond what the {caller.called} reaches.",
                     hint="`openagent grants` lists what was opened, and takes it back.",
                 )
 
@@ -173,7 +202,12 @@ class CallersReach:
         if kind == "copy":
             copies = await self._copies.copies(None)
             return any(name in (copy.id, copy.name) and self.reaches(caller, copy.path) for copy in copies)
-        folder = await self._grant(name) if kind == "grant" else await self._folder_of_task(name)
+        if kind == "grant":
+            folder, session = await self._grant(name)
+            if session and caller.person and not self.sees(caller, (await self._manager.get(session)).info):
+                return False
+        else:
+            folder = await self._folder_of_task(name)
         return bool(folder) and self.reaches(caller, _real(folder))
 
     async def _folder_of_task(self, name: str) -> str:
@@ -212,38 +246,42 @@ class CallersReach:
             raise OpenAgentError(
                 "permission_denied",
                 f"Nobody is asked about what is done in a terminal, and the session is in the mode {mode!r}: "
-                f"the token {caller.name!r} needs the scope approve.",
+                f"the {caller.called} needs the scope approve.",
                 hint="Send a message instead, or use a token with the scope approve.",
             )
 
     # What they are told
 
-    async def within(self, caller: Caller) -> list[str] | None:
+    async def within(self, caller: Caller) -> Tenant | None:
         if caller.everywhere:
             return None
         copies = await self._copies.copies(None)
-        return [*caller.roots, *(copy.path for copy in copies if self.reaches(caller, copy.path))]
+        theirs = (copy.path for copy in copies if self.reaches(caller, copy.path))
+        return Tenant((*caller.roots, *theirs), caller.person, caller.teams)
 
     def reaches(self, caller: Caller, folder: str) -> bool:
         """A copy belongs to what it was made from."""
         return caller.works_in(str(self._copies.origin_of(Path(folder))))
 
     def sees(self, caller: Caller, info: SessionInfo) -> bool:
-        """By where its files really are now: a folder may have been replaced by a link since."""
-        return caller.everywhere or self.reaches(caller, _real(info.cwd))
+        """By where its files really are now, for a folder may have been replaced by a link since; and a person sees
+        what is their own, or shared with their team."""
+        if caller.everywhere or (info.team and info.team in caller.teams):
+            return True
+        return (not caller.person or info.owner == caller.person) and self.reaches(caller, _real(info.cwd))
 
     def hearing(self, caller: Caller) -> "_Hearing | None":
         return None if caller.everywhere else _Hearing(self, caller)
 
-    def folder_of(self, session: str) -> str:
+    def known(self, session: str) -> SessionInfo | None:
         if loaded := self._manager.loaded(session):
             self.remember(loaded.info)
-        return self._folders.get(session, "")
+        return self._known.get(session)
 
     def remember(self, info: SessionInfo) -> None:
-        if len(self._folders) >= _REMEMBERED:
-            self._folders.clear()
-        self._folders[info.id] = info.cwd
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
+        self._known[info.id] = info
 
 
 class _Hearing:
@@ -254,8 +292,8 @@ class _Hearing:
         self._caller = caller
 
     def of_session(self, session: str) -> bool:
-        folder = self._reach.folder_of(session)
-        return bool(folder) and self._reach.reaches(self._caller, folder)
+        info = self._reach.known(session)
+        return info is not None and self._reach.sees(self._caller, info)
 
     def of(self, event: Event) -> bool:
         if isinstance(event, TaskUpdated):
@@ -278,13 +316,13 @@ def _listed(caller: Caller) -> str:
 def _not_there(caller: Caller, kind: str, name: str) -> OpenAgentError:
     """In the same words, whether it belongs to others or to nobody."""
     return OpenAgentError(
-        "not_found", f"The token {caller.name!r} works below {_listed(caller)}, and there is no {kind} {name!r} there."
+        "not_found", f"The {caller.called} works below {_listed(caller)}, and there is no {kind} {name!r} there."
     )
 
 
 def _needs_approve(caller: Caller, mode: Mode) -> OpenAgentError:
     return OpenAgentError(
         "permission_denied",
-        f"In the mode {mode!r} nobody is asked: the token {caller.name!r} lacks the scope approve for this.",
+        f"In the mode {mode!r} nobody is asked: the {caller.called} lacks the scope approve for this.",
         hint="Use a stricter mode, or `openagent access create --scope approve`.",
     )

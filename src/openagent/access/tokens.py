@@ -10,16 +10,19 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from openagent.daemon.callers import OWNER, Caller
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.daemon.folders import no_folder
 from openagent.gateway.authentication import Answer, LoggedIn
-from openagent.plugins.access import AccessStore, Replay, StoredToken
-from openagent.plugins.places import Problem, refuse_as_workspace
+from openagent.plugins.access import AccessStore, PeopleStore, Replay, StoredPerson, StoredToken
+from openagent.plugins.places import Problem, lies_in, refuse_as_workspace
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ids import new_session_id
 from openagent.protocol.op import Done
+from openagent.protocol.people import ROLE_SCOPES
 from openagent.protocol.scopes import Scope, widened
 from openagent.protocol.tokens import (
     EVERYWHERE,
@@ -47,6 +50,7 @@ class Access:
         self,
         home: Path,
         store: AccessStore,
+        people: PeopleStore,
         *,
         open_web: Callable[[], Awaitable[str]],
         dismiss: Callable[[str], None],
@@ -57,6 +61,7 @@ class Access:
         self._home = home
         self._problem = problem
         self._store = store
+        self._people = people
         self._dismiss = dismiss
         self._open_web = open_web
         self._owner = ""
@@ -86,10 +91,33 @@ class Access:
         info = stored.info
         if info.expires_at is not None and info.expires_at <= now:
             return None
-        if now - self._used.get(info.id, 0.0) > _USED_SECONDS:
+        caller = await self._caller(info)
+        if caller is not None and now - self._used.get(info.id, 0.0) > _USED_SECONDS:
             self._used[info.id] = now
             await self._store.token_used(info.id, now)
-        return _caller(info)
+        return caller
+
+    async def _caller(self, info: TokenInfo) -> Caller | None:
+        """As far as the person behind the token may go by now; None: they are not let in any more."""
+        if not info.person:
+            return _caller(info)
+        person = await self._people.person(info.person)
+        return None if person is None or person.info.disabled else _caller_of(person, info)
+
+    async def is_welcome(self, caller: Caller) -> bool:
+        """Still, and as far as when they came in: whoever now may do less or more comes in anew."""
+        if not caller.person:
+            return True
+        stored = await self._store.token(caller.id)
+        now = await self._caller(stored.info) if stored else None
+        return now is not None and now == replace(caller, address="")
+
+    async def admit(self, person: StoredPerson, name: str, kind: TokenKind, seconds: float) -> LoggedIn:
+        """A login of theirs."""
+        scopes = list(ROLE_SCOPES[person.info.role])
+        token, secret = _new_token(name, scopes, [], kind, seconds, person=person.info.id)
+        await self._store.add_token(token)
+        return LoggedIn(_caller_of(person, token.info), secret, token.info.expires_at or 0.0)
 
     async def log_in(self, code: str) -> LoggedIn | None:
         expires_at, scopes, roots = self._logins.pop(_digest(code).hex(), (0.0, [], []))
@@ -126,9 +154,19 @@ class Access:
                 "conflict", f"There is already a token named {op.name!r}.", hint="Revoke it first, or choose another."
             )
         roots = await asyncio.to_thread(self._roots, connection.caller, op.roots)
-        token, secret = _new_token(op.name, op.scopes, roots, "token", op.expires_in)
+        person = await self._person(op.person, roots) if op.person else ""
+        token, secret = _new_token(op.name, op.scopes, roots, "token", op.expires_in, person=person)
         await self._store.add_token(token)
         return TokenCreated(token.info, secret)
+
+    async def _person(self, wanted: str, roots: list[str]) -> str:
+        for each in await self._people.people():
+            if each.info.id == wanted or each.info.email.casefold() == wanted.casefold():
+                beyond = [root for root in roots if each.info.role != "admin" and not lies_in(root, each.folders)]
+                if beyond:
+                    raise OpenAgentError("invalid_argument", f"{beyond[0]} is not below a folder of {each.info.email}.")
+                return each.info.id
+        raise OpenAgentError("not_found", f"There is nobody {wanted!r}.", hint="`openagent people` lists them.")
 
     async def _list(self, connection: Connection, op: TokensList) -> TokenList:
         return TokenList([token.info for token in await self._store.tokens()])
@@ -165,7 +203,7 @@ class Access:
             if real != EVERYWHERE and (problem := self._problem(real)):
                 raise refuse_as_workspace(root, problem)
             if not caller.works_in(real):
-                raise OpenAgentError("permission_denied", f"The token {caller.name!r} does not reach {root} itself.")
+                raise OpenAgentError("permission_denied", f"The {caller.called} does not reach {root} itself.")
             roots.append(real)
         return sorted(set(roots))
 
@@ -188,7 +226,7 @@ def owner_token(home: Path) -> str:
 
 
 def _new_token(
-    name: str, scopes: list[Scope], roots: list[str], kind: TokenKind, expires_in: float | None
+    name: str, scopes: list[Scope], roots: list[str], kind: TokenKind, expires_in: float | None, *, person: str = ""
 ) -> tuple[StoredToken, str]:
     now, token_id = time.time(), new_session_id()
     secret = f"{_PREFIX}{token_id}_{secrets.token_urlsafe(32)}"
@@ -200,6 +238,7 @@ def _new_token(
         kind=kind,
         created_at=now,
         expires_at=None if expires_in is None else now + expires_in,
+        person=person,
     )
     return StoredToken(info, _digest(secret)), secret
 
@@ -211,3 +250,22 @@ def _digest(secret: str) -> bytes:
 
 def _caller(info: TokenInfo) -> Caller:
     return Caller(info.id, info.name, widened(info.scopes), tuple(info.roots), info.expires_at)
+
+
+def _caller_of(person: StoredPerson, info: TokenInfo) -> Caller:
+    """What the token says, within what the person's role and folders are now."""
+    allowed = widened(ROLE_SCOPES[person.info.role])
+    if person.info.role == "admin":
+        roots = tuple(info.roots) or (EVERYWHERE,)
+    else:
+        folders = tuple(map(os.path.realpath, person.folders))
+        roots = tuple(root for root in info.roots if lies_in(root, folders)) if info.roots else folders
+    return Caller(
+        info.id,
+        person.info.email,
+        widened(info.scopes) & allowed,
+        roots,
+        info.expires_at,
+        person=person.info.id,
+        teams=person.teams,
+    )

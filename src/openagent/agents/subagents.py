@@ -25,7 +25,6 @@ from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.daemon.late_binding import Late
 from openagent.daemon.manager import SessionManager
-from openagent.plugins.places import lies_in
 from openagent.plugins.store import BackgroundWork
 from openagent.plugins.tool import Tool, ToolContext, ToolOutcome
 from openagent.plugins.workspace import Caller, Copy, Merged
@@ -161,7 +160,7 @@ class AgentService:
                         await self._manager.get(each.id)
             found += self._tree(info, family)
         if (within := await connection.within()) is not None:  # a session above may be in a folder of others
-            found = [each for each in found if lies_in(each.session.cwd, within)]
+            found = [each for each in found if within.holds(each.session)]
         ends = await store.last_ends([each.session.id for each in found])
         return AgentTree([_with_end(each, ends.get(each.session.id)) for each in found])
 

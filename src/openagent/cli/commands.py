@@ -79,6 +79,9 @@ GROUPS: dict[str, dict[str, Entry]] = {
     },
     "team": {
         "access": Entry("openagent.cli.tokens:access", "Give programs and other machines access over HTTP"),
+        "people": Entry("openagent.cli.people:people", "Say who works here beside you, and what they may do"),
+        "teams": Entry("openagent.cli.people:teams", "Make teams of people, who share a folder and sessions"),
+        "share": Entry("openagent.cli.people:share", "Share a session with a team, or by a link"),
         "trust": Entry("openagent.cli.trust:trust", "Trust a folder's own settings and rules"),
         "policy": Entry("openagent.cli.policy:policy", "Explain and test the rules for what agents may do"),
         "grants": Entry("openagent.cli.grants:grants", "List and revoke what you allowed for longer than once"),

@@ -55,11 +55,14 @@ def access() -> None:
     type=click.Path(exists=True, file_okay=False, resolve_path=True),
     multiple=True,
     metavar="DIR",
-    help="A folder it works below; may be given several times. / is all. Left out: the folder you are in.",
+    help="A folder it works below; may be repeated. / is all. Left out: this folder, or all of the person's.",
 )
 @click.option("--days", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Expires after N days.")
+@click.option("--person", default="", metavar="ADDRESS", help="Whose it is: it never does more than they may.")
 @as_json
-def create(name: str, scopes: tuple[str, ...], roots: tuple[str, ...], days: float | None, as_json: bool) -> None:
+def create(
+    name: str, *, scopes: tuple[str, ...], roots: tuple[str, ...], days: float | None, person: str, as_json: bool
+) -> None:
     """Make a token. Its secret is shown this once."""
     given = cast("list[Scope]", list(scopes))
     created = ask_daemon(
@@ -67,7 +70,8 @@ def create(name: str, scopes: tuple[str, ...], roots: tuple[str, ...], days: flo
             id="-",
             name=name,
             scopes=given,
-            roots=list(roots) or [os.getcwd()],
+            roots=list(roots) or ([] if person else [os.getcwd()]),
+            person=person,
             expires_in=days * _DAY if days else None,
         )
     )

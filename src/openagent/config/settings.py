@@ -427,6 +427,13 @@ class WebSettings(Struct, frozen=True, kw_only=True):
     """Names, with a port where there is one, under which it is reached beside its own address, such as a proxy's."""
 
 
+class PeopleSettings(Struct, frozen=True, kw_only=True):
+    """Who works here beside the one who has the machine. Without an issuer nobody logs in."""
+
+    folder: str = "~/openagent-people"
+    """Where everybody's folder is made, and every team's. A person works in their own and their teams'."""
+
+
 class IndexSettings(Struct, frozen=True, kw_only=True):
     """How code is found."""
 
@@ -549,6 +556,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     log: LogSettings = LogSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     web: WebSettings = WebSettings()
+    people: PeopleSettings = PeopleSettings()
     index: IndexSettings = IndexSettings()
     prices: dict[str, PriceSettings] = {}
     auto: AutoSettings = AutoSettings()

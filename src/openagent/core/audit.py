@@ -33,6 +33,8 @@ class Actor(Struct, frozen=True):
     """The unix socket or the address that it came from."""
     op: str = ""
     """What was asked for."""
+    person: str = ""
+    """The id of the person behind it, where people log in."""
 
 
 NOBODY = Actor()
@@ -89,7 +91,7 @@ class Performed(Struct, frozen=True):
 
 def entry(kind: str, subject: str, **detail: Any) -> AuditEntry:
     who = _acting.get()
-    told = {"by": who.by, "actor": who.name, "from": who.address, "op": who.op} | detail
+    told = {"by": who.by, "actor": who.name, "from": who.address, "op": who.op, "person": who.person} | detail
     return AuditEntry(
         kind=kind,
         subject=subject[:LONGEST_SUBJECT],

@@ -108,7 +108,11 @@ class ModelCall:
             return
         owed = [*self.spent, *([self._so_far(request, draft.parts, self._reservation)] if self._reservation else [])]
         number, now = draft.message_number, time.time()
-        usage = [UsageRecord(number, paid.model, paid.usage, paid.cost_usd, self._activity, now) for paid in owed]
+        owner = self._session.info.owner
+        usage = [
+            UsageRecord(number, paid.model, paid.usage, paid.cost_usd, self._activity, now, owner=owner)
+            for paid in owed
+        ]
         await recorder.keep_draft(DraftPiece(number, list(parts), usage), anew=anew)
 
     def _so_far(self, request: ModelRequest, parts: Sequence[Part], reservation: Reservation) -> Spending:
@@ -211,7 +215,10 @@ async def ask_aside(session: "Session", resolved: ResolvedModel, request: ModelR
             *(UsageUpdated(usage=usage, last=paid.usage, last_cost_usd=paid.cost_usd) for paid in call.spent),
             rows=Rows(
                 usage=[
-                    UsageRecord(None, paid.model, paid.usage, paid.cost_usd, activity, paid_at) for paid in call.spent
+                    UsageRecord(
+                        None, paid.model, paid.usage, paid.cost_usd, activity, paid_at, owner=session.info.owner
+                    )
+                    for paid in call.spent
                 ]
             ),
             changes={"usage": usage},

@@ -39,6 +39,7 @@ class InfoChanges(TypedDict, total=False):
     held: bool
     archived: bool
     template: str
+    team: str
 
 
 class _Posted:

@@ -316,6 +316,14 @@ class Session:
         self.tools.choose()
         self._register_budget()
 
+    async def share_with(self, team: str, op_id: str) -> None:
+        """Empty: with none."""
+        if self.info.team == team:
+            return
+        after = msgspec.structs.replace(self.runtime.capped(self.info), team=team, model=self.answering(self.env))
+        audit = [entry("session", f"shared with team {team}" if team else "shared no more", team=team)]
+        await self.record(SessionUpdated(info=after), rows=Rows(audit=audit), changes={"team": team}, op_id=op_id)
+
     def listed_anew(self, changes: InfoChanges, env: Mapping[str, str]) -> Sequence[SessionUpdated]:
         """Lists show another name after a first message, and what was put away is back when somebody speaks in it."""
         before = self.info

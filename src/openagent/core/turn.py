@@ -318,8 +318,9 @@ class Turn:
             self._usage += paid.usage
             self._cost_usd += paid.cost_usd or 0.0
             self._unpriced += paid.cost_usd is None
+        owner, now = self.session.info.owner, time.time()
         records = [
-            UsageRecord(message_number, paid.model, paid.usage, paid.cost_usd, self._activity, time.time())
+            UsageRecord(message_number, paid.model, paid.usage, paid.cost_usd, self._activity, now, owner=owner)
             for paid in spent
         ]
         unpriced = totals.unpriced + sum(paid.cost_usd is None for paid in spent)

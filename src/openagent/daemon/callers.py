@@ -21,9 +21,17 @@ class Caller(Struct, frozen=True):
     expires_at: float | None = None
     address: str = ""
     """Where they speak from."""
+    person: str = ""
+    """The id of the person they are, where people log in."""
+    teams: tuple[str, ...] = ()
+    """The ids of that person's teams."""
 
     def at(self, address: str) -> "Caller":
         return replace(self, address=address)
+
+    @property
+    def called(self) -> str:
+        return f"account {self.name!r}" if self.person else f"token {self.name!r}"
 
     @property
     def everywhere(self) -> bool:
@@ -39,11 +47,16 @@ class Caller(Struct, frozen=True):
     def check(self, op: Op) -> None:
         """Raises when this op is not for them."""
         if self.expires_at is not None and self.expires_at <= time.time():
-            raise OpenAgentError("unauthorized", "The token has expired.", hint="Ask for a new one.", recoverable=False)
+            raise OpenAgentError(
+                "unauthorized",
+                "The login has expired." if self.person else "The token has expired.",
+                hint="Log in again." if self.person else "Ask for a new one.",
+                recoverable=False,
+            )
         if missing := op.needed() - self.scopes:
             raise OpenAgentError(
                 "permission_denied",
-                f"The token {self.name!r} lacks the scope {' and '.join(sorted(missing))} for this.",
+                f"The {self.called} lacks the scope {' and '.join(sorted(missing))} for this.",
                 hint="`openagent access create --scope` makes one that has it.",
             )
 

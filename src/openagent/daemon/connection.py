@@ -12,6 +12,7 @@ from uuid import uuid4
 import msgspec
 
 from openagent.daemon.callers import OWNER, Caller
+from openagent.plugins.tenant import Tenant
 from openagent.protocol.codec import encode_event
 from openagent.protocol.daemon import Hello
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
@@ -87,8 +88,8 @@ class Connection:
         """Bytes that it has yet to take."""
         return self._line.unsent
 
-    async def within(self) -> list[str] | None:
-        """The folders whose sessions this client is told of, with all below them; None: all there are."""
+    async def within(self) -> Tenant | None:
+        """Whose sessions this client is told of; None: everybody's."""
         return await self._daemon.within(self.caller)
 
     def most(self, workspace: Path) -> Mode:

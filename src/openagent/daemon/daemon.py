@@ -25,7 +25,7 @@ from openagent.daemon.reach_interface import Reach
 from openagent.daemon.sessions_in_use import in_use
 from openagent.daemon.settings_version import settings_version
 from openagent.plugins.jail import Jail, OutsideJail
-from openagent.plugins.places import lies_in
+from openagent.plugins.tenant import Tenant
 from openagent.protocol import bounds
 from openagent.protocol.configuration import ConfigList, ConfigShow, ConfigValue
 from openagent.protocol.conversation import (
@@ -114,7 +114,7 @@ def message_parts(text: str, parts: Sequence[UserPart]) -> list[UserPart]:
 
 def _actor(connection: Connection, op: Op) -> Actor:
     caller = connection.caller
-    return Actor(connection.name, caller.name, caller.address, type(op).tag)
+    return Actor(connection.name, caller.name, caller.address, type(op).tag, caller.person)
 
 
 class Daemon:
@@ -188,9 +188,9 @@ class Daemon:
             connection.tell(ConnectionClosing(at=time.time(), error=goodbye))
 
     def dismiss(self, caller: str) -> None:
-        """Whoever is connected on this token's strength hears no more."""
+        """Whoever is connected on this token's strength, or as this person, hears no more."""
         reason = ErrorInfo("unauthorized", "The token was revoked.", recoverable=False)
-        for connection in [each for each in self.connections if each.caller.id == caller]:
+        for connection in [each for each in self.connections if caller in (each.caller.id, each.caller.person)]:
             connection.tell(ConnectionClosing(at=time.time(), error=reason))
             connection.hang_up()
 
@@ -239,7 +239,7 @@ class Daemon:
             await self._manager()
         await self._ready.result().reach.check(connection.caller, op)
 
-    async def within(self, caller: Caller) -> list[str] | None:
+    async def within(self, caller: Caller) -> Tenant | None:
         return await self._ready.result().reach.within(caller)
 
     def most(self, caller: Caller, workspace: Path) -> Mode:
@@ -247,7 +247,7 @@ class Daemon:
 
     async def tell_login(self, caller: Caller, what: str) -> None:
         """A browser comes in or goes, which is no op."""
-        with acting(Actor("web", caller.name, caller.address)):
+        with acting(Actor("web", caller.name, caller.address, person=caller.person)):
             await self._op_audit.write(await self._manager(), entry("login", what, token=caller.id))
 
     @property
@@ -418,7 +418,7 @@ class Daemon:
         manager = await self._manager()
         chosen = [await manager.get(op.session)] if op.session else manager.all_loaded
         within = await connection.within()
-        return PendingAsks(pending_asks(each for each in chosen if within is None or lies_in(each.info.cwd, within)))
+        return PendingAsks(pending_asks(each for each in chosen if within is None or within.holds(each.info)))
 
     async def _permission_answer(self, connection: Connection, op: PermissionAnswer) -> Done:
         if op.scope == "always" and op.decision == "allow" and not connection.interactive:

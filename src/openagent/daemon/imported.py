@@ -54,7 +54,15 @@ def imported(op: SessionImport, info: SessionInfo, created: SessionCreated) -> B
         ],
         messages=op.messages,
         usage=[
-            UsageRecord(each.number, each.model or "", each.usage, each.cost_usd, "imported", each.created_at)
+            UsageRecord(
+                each.number,
+                each.model or "",
+                each.usage,
+                each.cost_usd,
+                "imported",
+                each.created_at,
+                owner=info.owner,
+            )
             for each in op.messages
             if each.usage is not None
         ],

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 from msgspec import UNSET
 
-from openagent.core.audit import entry
+from openagent.core.audit import actor, entry
 from openagent.core.runtime import Runtime
 from openagent.core.session import Session
 from openagent.daemon.bus import EventBus
@@ -22,6 +22,7 @@ from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.daemon.roster import Roster
 from openagent.plugins.jail import PreparedJail
 from openagent.plugins.store import Batch, StoredSession
+from openagent.plugins.tenant import Tenant
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import ErrorRaised, SessionCreated, SessionDeleted
 from openagent.protocol.ids import new_session_id, session_id_of
@@ -142,6 +143,8 @@ class SessionManager:
             settings=_at_most(msgspec.structs.replace(settings, **given), most),
             parent=parent.id if parent else None,
             template=op.template,
+            owner=parent.info.owner if parent else actor().person,
+            team=parent.info.team if parent else "",
             seq=1,
         )
         created = SessionCreated(session=info.id, seq=1, op_id=op.id, at=now, info=self.told(info, env))
@@ -291,8 +294,8 @@ class SessionManager:
             and not self._bus.watched(session.id)
         )
 
-    async def list(self, op: SessionList, within: Sequence[str] | None = None) -> list[SessionInfo]:
-        """`within`: only sessions in these folders and below them."""
+    async def list(self, op: SessionList, within: Tenant | None = None) -> list[SessionInfo]:
+        """`within`: only sessions of this tenant."""
         listed = await self.runtime.store.sessions(
             limit=op.limit,
             before=op.before,
@@ -354,6 +357,8 @@ class SessionManager:
             "held": False,
             "archived": False,
             "origin": None,
+            "owner": actor().person,
+            "team": "",
             "seq": 1,
         }
         if op.through is not None:
@@ -389,6 +394,7 @@ class SessionManager:
             updated_at=self.runtime.clock.now(),
             settings=_at_most(settings, most),
             forked_from=op.origin or None,
+            owner=actor().person,
         )
         created = SessionCreated(session=info.id, seq=1, op_id=op.id, at=time.time(), info=info)
         batch = imported(op, info, created)

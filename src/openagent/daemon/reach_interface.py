@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Protocol
 
 from openagent.daemon.callers import Caller
+from openagent.plugins.tenant import Tenant
 from openagent.protocol.events import Event
 from openagent.protocol.op import Op
 from openagent.protocol.sessions import Mode
@@ -22,8 +23,12 @@ class Reach(Protocol):
         """Raises when the op names something beyond the caller's folders, or beyond what they may free agents to do."""
         ...
 
-    async def within(self, caller: Caller) -> list[str] | None:
-        """The folders whose sessions they are told of, with all below them; None: all there are."""
+    async def within(self, caller: Caller) -> Tenant | None:
+        """Whose sessions they are told of; None: everybody's."""
+        ...
+
+    async def is_welcome(self, caller: Caller) -> bool:
+        """Whether they would still be let in as they were."""
         ...
 
     def most(self, caller: Caller, workspace: Path) -> Mode:

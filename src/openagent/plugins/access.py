@@ -1,9 +1,11 @@
 """What is kept of the tokens, and of requests that may come twice."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
+from openagent.protocol.people import PersonInfo, TeamInfo
 from openagent.protocol.tokens import TokenInfo
 
 
@@ -43,4 +45,70 @@ class AccessStore(Protocol):
 
     async def keep_replay(self, replay: Replay, *, forget_before: float) -> None:
         """And forget those that are older than that."""
+        ...
+
+
+class StoredPerson(Struct, frozen=True):
+    info: PersonInfo
+    """Without their teams."""
+    issuer: str = ""
+    """Who vouches for them; empty: they were added and have not logged in yet."""
+    subject: str = ""
+    """What the issuer calls them, whatever becomes of their address."""
+    teams: tuple[str, ...] = ()
+    """The ids of their teams."""
+    folders: tuple[str, ...] = ()
+    """Their own folder and their teams'."""
+
+
+class SessionLink(Struct, frozen=True):
+    digest: bytes
+    """Of the secret, which itself is not kept."""
+    session: str
+    writes: bool
+    expires_at: float
+
+
+class PeopleStore(Protocol):
+    async def people(self) -> list[StoredPerson]:
+        """Oldest first."""
+        ...
+
+    async def person(self, person: str) -> StoredPerson | None:
+        """By id."""
+        ...
+
+    async def save_person(self, person: StoredPerson) -> None:
+        """New, or in place of the one with this id. Raises OpenAgentError('conflict') when the address is another's."""
+        ...
+
+    async def teams(self) -> list[TeamInfo]:
+        """By name."""
+        ...
+
+    async def save_team(self, team: TeamInfo, members: Sequence[str]) -> None:
+        """`members` are ids. Raises OpenAgentError('conflict') when the name is taken."""
+        ...
+
+    async def remove_team(self, team: str) -> None:
+        """What was shared with it is its owners' alone again."""
+        ...
+
+    async def members(self, team: str) -> list[str]:
+        """Their ids."""
+        ...
+
+    async def add_link(self, link: SessionLink) -> None: ...
+
+    async def use_link(self, digest: bytes, person: str, now: float) -> str | None:
+        """Makes the person a guest of the session it is for, and tells which; None: there is no such link, or no
+        longer."""
+        ...
+
+    async def unlink(self, session: str) -> None:
+        """Its links and guests are gone."""
+        ...
+
+    async def guest(self, session: str, person: str, now: float) -> bool | None:
+        """Whether they may also work there; None: they are no guest of it."""
         ...

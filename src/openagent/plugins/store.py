@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from msgspec import Struct
 
 from openagent.plugins.ledger import Activity
+from openagent.plugins.tenant import Tenant
 from openagent.protocol.conversation import RawExchange
 from openagent.protocol.events import AnyEvent, Event
 from openagent.protocol.mcp import McpServerEntry
@@ -32,6 +33,8 @@ class UsageRecord(Struct, frozen=True):
     at: float = 0.0
     latency_ms: float | None = None
     """Of its message, when it is read. It is kept there, not here."""
+    owner: str = ""
+    """Who has it to pay: the session's owner. What was used outlives the session."""
 
 
 class UsageTotals(NamedTuple):
@@ -267,15 +270,15 @@ class Store(Protocol):
         archived: bool | None = None,
         brought: bool | None = None,
         agent: str = "",
-        within: Sequence[str] | None = None,
+        within: Tenant | None = None,
     ) -> list[SessionInfo]:
         """Most recently active first; of those active at the same time, the greater id first. `roots`: only those
         that work for no other; `archived`: only those put away, or all but those; `brought`: those of other agents that
-        have not gone on here, or all but those; `agent`: those begun with it; `within`: only those in one of these
-        folders, or below one."""
+        have not gone on here, or all but those; `agent`: those begun with it; `within`: only those
+        of this tenant."""
         ...
 
-    async def brought(self, cwd: str = "", within: Sequence[str] | None = None) -> dict[str, int]:
+    async def brought(self, cwd: str = "", within: Tenant | None = None) -> dict[str, int]:
         """How many sessions of other agents there are that have not gone on here, by agent: neither sub-agents nor what
         was put away."""
         ...
@@ -290,7 +293,7 @@ class Store(Protocol):
 
     async def count_sessions(self) -> int: ...
 
-    async def session_counts(self, *, within: Sequence[str] | None = None) -> list[SessionCount]:
+    async def session_counts(self, *, within: Tenant | None = None) -> list[SessionCount]:
         """Of all of them, at a fraction of what `sessions` costs; the one last active last."""
         ...
 

@@ -23,6 +23,7 @@ from openagent.protocol import (
     mcp,
     metrics,
     models,
+    people,
     queue,
     reports,
     repository,
@@ -60,7 +61,7 @@ _FEATURES = (
         tools,
     ),
     *(mcp, templates, customizing, models, auth, setup, configuration, usage, metrics, workspaces, index, safety),
-    *(grants, tokens, extras, repository, history, backups, reports),
+    *(grants, tokens, people, extras, repository, history, backups, reports),
 )
 
 

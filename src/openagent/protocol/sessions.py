@@ -181,6 +181,10 @@ class SessionInfo(Struct, frozen=True, omit_defaults=True):
     """Put away by a person: lists leave it aside until something is said in it again."""
     origin: Origin | None = None
     """Where it came from, when it was begun with another agent."""
+    owner: str = ""
+    """The id of the person whose it is; empty: of the one who has the machine."""
+    team: str = ""
+    """The id of the team that it is shared with."""
     seq: int = 0
     """The number of the session's newest durable event."""
 

@@ -34,6 +34,8 @@ class TokenInfo(Struct, frozen=True, omit_defaults=True):
     """When it was last used, in seconds since 1970."""
     expires_at: float | None = None
     """When it ends, in seconds since 1970; null: when it is revoked."""
+    person: str = ""
+    """The id of whose it is; empty: the installation's own."""
 
 
 class TokenCreated(Struct, frozen=True):
@@ -78,9 +80,11 @@ class TokensCreate(
     """What it allows."""
     roots: list[str] = []
     """The folders it works below: sessions, files and searches elsewhere do not exist for it. `/`: all that can be
-    worked in. Empty: none."""
+    worked in. Empty: none; of a person's token: all of theirs."""
     expires_in: float | None = None
     """Seconds; None: until it is revoked."""
+    person: str = ""
+    """Whose it is, by id or address: it never allows more than they may. Empty: the installation's own."""
 
 
 class TokensList(ReadingOp[TokenList], tag="tokens.list", needs="admin", reach="whole", routes=GET("/api/tokens")):

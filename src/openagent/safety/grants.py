@@ -50,14 +50,18 @@ class GrantService:
             permanent = [rule for rule in permanent if rule.workspace in ("", origin)]
         grants = [*(_permanent(rule) for rule in permanent), *_told(kept)]
         if (within := await connection.within()) is not None:
-            grants = [each for each in grants if lies_in(each.workspace, within)]
+            grants = [each for each in grants if lies_in(each.workspace, within.folders)]
+            if within.person:
+                theirs = {each.id for each in await self._manager.runtime.store.session_counts(within=within)}
+                grants = [each for each in grants if not each.session or each.session in theirs]
         return Grants(grants, notices)
 
-    async def workspace_of(self, grant: str) -> str:
-        """Where it holds; empty for one that holds everywhere, or that there is not."""
+    async def place_of(self, grant: str) -> tuple[str, str]:
+        """The workspace where it holds, and the session it was given in; empty for one that holds everywhere, or that
+        there is not."""
         permanent = await asyncio.to_thread(self._rules.granted)
         listed = [*(_permanent(rule) for rule in permanent), *_told(await self._of_sessions())]
-        return next((each.workspace for each in listed if each.id == grant), "")
+        return next(((each.workspace, each.session) for each in listed if each.id == grant), ("", ""))
 
     async def _of_sessions(self) -> list[tuple[str, KeptGrant]]:
         """As stored, and what is about to be."""

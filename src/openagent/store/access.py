@@ -61,6 +61,7 @@ def _token(row: RowMapping) -> StoredToken:
         created_at=row["created_at"],
         last_used_at=row["last_used_at"],
         expires_at=row["expires_at"],
+        person=row["person"],
     )
     return StoredToken(info, bytes(row["digest"]))
 

@@ -65,6 +65,8 @@ def session_info(row: RowMapping) -> SessionInfo:
         template=row["template"],
         archived=row["archived"],
         origin=_origin.decode(row["origin"]) if row["origin"] else None,
+        owner=row["owner"],
+        team=row["team"],
         seq=row["seq"],
     )
 
@@ -139,6 +141,7 @@ def usage_row(session: str, record: UsageRecord) -> dict[str, Any]:
         "activity": record.activity,
         **_token_columns(record.usage),
         "cost_usd": record.cost_usd,
+        "owner": record.owner,
     }
 
 
@@ -151,6 +154,7 @@ def usage_record(row: Mapping[Any, Any]) -> UsageRecord:
         row["activity"],
         row["at"],
         row["latency_ms"],
+        row["owner"],
     )
 
 

@@ -29,6 +29,7 @@ from openagent.plugins.store import (
     SessionCount,
     StoredSession,
 )
+from openagent.plugins.tenant import Tenant
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import Event
 from openagent.protocol.sessions import QueuedMessage, SessionInfo
@@ -37,6 +38,7 @@ from openagent.store import grants, rows
 from openagent.store.events import insert_events
 from openagent.store.hot import Gathering, HotStatement
 from openagent.store.tables import background, collections, files_seen, inbox, messages, raw_exchanges, sessions, turns
+from openagent.store.tenancy import of_tenant
 
 PREFIX_LENGTH = 6
 """An id may be shortened to this many characters."""
@@ -191,7 +193,7 @@ def page(
     archived: bool | None,
     brought: bool | None = None,
     agent: str = "",
-    within: Sequence[str] | None,
+    within: Tenant | None,
 ) -> list[SessionInfo]:
     statement = select(sessions).order_by(sessions.c.updated_at.desc(), sessions.c.id.desc()).limit(limit)
     if before is not None:
@@ -208,19 +210,19 @@ def page(
     if agent:
         statement = statement.where(sessions.c.agent == agent)
     if within is not None:
-        statement = statement.where(_in_folders(within))
+        statement = statement.where(of_tenant(within))
     if query:
         statement = statement.where(sessions.c.name.icontains(query, autoescape=True))
     return [rows.session_info(row) for row in connection.execute(statement).mappings()]
 
 
-def brought(connection: Connection, cwd: str, within: Sequence[str] | None) -> dict[str, int]:
+def brought(connection: Connection, cwd: str, within: Tenant | None) -> dict[str, int]:
     roots = and_(_only_brought, sessions.c.parent.is_(None), not_(sessions.c.archived))
     statement = select(sessions.c.agent, func.count()).where(roots).group_by(sessions.c.agent)
     if cwd:
         statement = statement.where(sessions.c.cwd == cwd)
     if within is not None:
-        statement = statement.where(_in_folders(within))
+        statement = statement.where(of_tenant(within))
     return {row[0]: row[1] for row in connection.execute(statement)}
 
 
@@ -236,21 +238,11 @@ def used_below(connection: Connection, roots: Sequence[str]) -> dict[str, Sessio
     return {root: rows.sum_of_usage(usages) for root, usages in found.items()}
 
 
-def _in_folders(folders: Sequence[str]) -> ColumnElement[bool]:
-    # Not `like`, for which SQLite takes small letters for large ones.
-    begins = [func.substr(sessions.c.cwd, 1, len(folder) + 1) == f"{folder}/" for folder in map(_bare, folders)]
-    return or_(sessions.c.cwd.in_(list(folders)), *begins)
-
-
-def _bare(folder: str) -> str:
-    return folder.rstrip("/")
-
-
-def counts(connection: Connection, within: Sequence[str] | None) -> list[SessionCount]:
+def counts(connection: Connection, within: Tenant | None) -> list[SessionCount]:
     columns = (sessions.c.id, sessions.c.message_count, sessions.c.brought, sessions.c.updated_at)
     statement = select(*columns).order_by(sessions.c.updated_at)
     if within is not None:
-        statement = statement.where(_in_folders(within))
+        statement = statement.where(of_tenant(within))
     return [SessionCount(*row) for row in connection.execute(statement)]
 
 

@@ -30,6 +30,7 @@ from openagent.plugins.store import (
     UsageRecord,
     UsageTotals,
 )
+from openagent.plugins.tenant import Tenant
 from openagent.protocol.conversation import RawExchange
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import AnyEvent, Event
@@ -128,7 +129,7 @@ class SqlStore:
         archived: bool | None = None,
         brought: bool | None = None,
         agent: str = "",
-        within: Sequence[str] | None = None,
+        within: Tenant | None = None,
     ) -> list[SessionInfo]:
         return await self._read(
             sessions.page,
@@ -144,7 +145,7 @@ class SqlStore:
             within=within,
         )
 
-    async def brought(self, cwd: str = "", within: Sequence[str] | None = None) -> dict[str, int]:
+    async def brought(self, cwd: str = "", within: Tenant | None = None) -> dict[str, int]:
         return await self._read(sessions.brought, cwd, within)
 
     async def descendants(self, session: str) -> list[SessionInfo]:
@@ -153,7 +154,7 @@ class SqlStore:
     async def used_below(self, sessions: Sequence[str]) -> dict[str, SessionUsage]:
         return await self._read(_used_below, sessions) if sessions else {}
 
-    async def session_counts(self, *, within: Sequence[str] | None = None) -> list[SessionCount]:
+    async def session_counts(self, *, within: Tenant | None = None) -> list[SessionCount]:
         return await self._read(sessions.counts, within)
 
     async def session_names(self, ids: Sequence[str]) -> dict[str, str]:

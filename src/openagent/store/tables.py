@@ -57,11 +57,14 @@ sessions = Table(
     Column("archived", Boolean, nullable=False, server_default=false()),
     Column("agent", String),
     Column("brought", Integer, nullable=False, server_default="0"),
+    Column("owner", String, nullable=False, server_default=""),
+    Column("team", String, nullable=False, server_default=""),
     Column("origin", Text),
     Column("usage", Text, nullable=False),
     Column("settings", Text, nullable=False),
     Column("plan", Text, nullable=False),
 )
+Index("sessions_of_an_owner", sessions.c.owner, sessions.c.updated_at, sessions.c.id)
 Index("sessions_of_a_parent", sessions.c.parent)
 Index("sessions_by_activity", sessions.c.updated_at, sessions.c.id)
 Index("sessions_of_a_workspace", sessions.c.cwd, sessions.c.updated_at, sessions.c.id)
@@ -196,7 +199,9 @@ token_usage = Table(
     Column("reasoning_tokens", Integer, nullable=False),
     Column("estimated", Boolean, nullable=False),
     Column("cost_usd", Float),
+    Column("owner", String, nullable=False, server_default=""),
 )
+Index("token_usage_by_owner", token_usage.c.owner, token_usage.c.at)
 Index("token_usage_by_time", token_usage.c.at)
 Index("token_usage_of_a_session", token_usage.c.session_id)
 
@@ -372,7 +377,61 @@ access_tokens = Table(
     Column("created_at", Float, nullable=False),
     Column("last_used_at", Float),
     Column("expires_at", Float),
+    Column("person", String, nullable=False, server_default=""),
     Column("digest", LargeBinary, nullable=False),
+)
+
+people = Table(
+    "people",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("issuer", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("email", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("role", String, nullable=False),
+    Column("disabled", Boolean, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("last_login_at", Float),
+    Column("folder", Text, nullable=False),
+)
+Index("people_by_email", people.c.email, unique=True)
+
+teams = Table(
+    "teams",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("folder", Text, nullable=False),
+)
+Index("teams_by_name", teams.c.name, unique=True)
+
+team_members = Table(
+    "team_members",
+    metadata,
+    Column("team", String, ForeignKey("teams.id", ondelete="CASCADE"), nullable=False),
+    Column("person", String, ForeignKey("people.id", ondelete="CASCADE"), nullable=False),
+    PrimaryKeyConstraint("team", "person"),
+)
+
+session_links = Table(
+    "session_links",
+    metadata,
+    Column("digest", LargeBinary, primary_key=True),
+    _session_key(),
+    Column("writes", Boolean, nullable=False),
+    Column("expires_at", Float, nullable=False),
+)
+Index("links_of_a_session", session_links.c.session_id)
+
+session_guests = Table(
+    "session_guests",
+    metadata,
+    _session_key(),
+    Column("person", String, ForeignKey("people.id", ondelete="CASCADE"), nullable=False),
+    Column("writes", Boolean, nullable=False),
+    Column("expires_at", Float, nullable=False),
+    PrimaryKeyConstraint("session_id", "person"),
 )
 
 replays = Table(

@@ -60,7 +60,9 @@ class TaskService:
     async def _list(self, connection: Connection, op: TasksList) -> TaskList:
         tasks = await self.board.all(cwd=op.cwd, state=op.state)
         within = await connection.within()
-        return TaskList(tasks if within is None else [task for task in tasks if lies_in(_real(task.cwd), within)])
+        return TaskList(
+            tasks if within is None else [task for task in tasks if lies_in(_real(task.cwd), within.folders)]
+        )
 
     async def _get(self, connection: Connection, op: TaskGet) -> TaskInfo:
         return await self.board.get(op.task)

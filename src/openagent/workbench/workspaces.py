@@ -50,7 +50,7 @@ class WorkspaceService:
     async def _list(self, connection: Connection, op: WorkspacesList) -> WorkspaceCopies:
         copies = await self._workspaces.copies(_folder(op.cwd) if op.cwd else None)
         within = await connection.within()
-        return WorkspaceCopies([_copy(copy) for copy in copies if within is None or copy.path in within])
+        return WorkspaceCopies([_copy(copy) for copy in copies if within is None or copy.path in within.folders])
 
     async def _create(self, connection: Connection, op: WorkspacesCreate) -> WorkspaceCopy:
         for name, given in (("max_bytes", op.max_bytes), ("max_files", op.max_files)):

@@ -2175,7 +2175,7 @@ export interface OfflineOffer {
   installed?: boolean
 }
 
-export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | MessagesPage | MessageRaw | AsksList | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TaskRun | TaskFollow | TaskStop | TasksImport | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | MetricsExport | MetricsSubscribe | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll | BackupCreate | BackupsList | BackupVerify | BackupKey | ReportShow | ReportSend
+export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | MessagesPage | MessageRaw | AsksList | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TaskRun | TaskFollow | TaskStop | TasksImport | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | MetricsExport | MetricsSubscribe | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | PeopleList | PeopleAdd | PeopleUpdate | TeamsList | TeamsCreate | TeamsUpdate | TeamsRemove | SessionShare | SessionJoin | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll | BackupCreate | BackupsList | BackupVerify | BackupKey | ReportShow | ReportSend
 
 /** A session of another agent that was brought here. */
 export interface Origin {
@@ -2210,6 +2210,35 @@ export interface PendingAsk {
 /** What waits for a person. */
 export interface PendingAsks {
   asks: PendingAsk[]
+}
+
+/** People. */
+export interface People {
+  people: PersonInfo[]
+}
+
+/** Add a person before they log in themselves; the login with this address is theirs then. */
+export interface PeopleAdd {
+  op: "people.add"
+  id: string
+  email: string
+  name?: string
+  role?: "admin" | "member" | "viewer"
+}
+
+/** The people there are. */
+export interface PeopleList {
+  op: "people.list"
+  id: string
+}
+
+/** Change a person's role, or let them in no longer. At once: whoever is connected as them is cut off. */
+export interface PeopleUpdate {
+  op: "people.update"
+  id: string
+  person: string
+  role?: "admin" | "member" | "viewer"
+  disabled?: boolean
 }
 
 /** Allow or deny a waiting tool call. */
@@ -2291,6 +2320,19 @@ export interface PermissionResolved {
   by?: string
   reason?: string
   covers?: string
+}
+
+/** A person of this installation. */
+export interface PersonInfo {
+  id: string
+  email: string
+  name?: string
+  role?: "admin" | "member" | "viewer"
+  disabled?: boolean
+  folder?: string
+  teams?: string[]
+  created_at?: number
+  last_login_at?: number | null
 }
 
 /** Answered at once: the daemon is there. */
@@ -2815,6 +2857,15 @@ export interface Results {
   "tokens.list": TokenList
   "tokens.revoke": Done
   "web.login": LoginAddress
+  "people.list": People
+  "people.add": PersonInfo
+  "people.update": PersonInfo
+  "teams.list": Teams
+  "teams.create": TeamInfo
+  "teams.update": TeamInfo
+  "teams.remove": Done
+  "session.share": Shared
+  "session.join": SessionInfo
   "extras.list": ExtraInfos
   "extras.fetch": ExtraInfo
   "git.status": RepositoryState
@@ -3073,7 +3124,16 @@ export interface SessionInfo {
   template?: string
   archived?: boolean
   origin?: Origin | null
+  owner?: string
+  team?: string
   seq?: number
+}
+
+/** Open a session that somebody shares by a link. */
+export interface SessionJoin {
+  op: "session.join"
+  id: string
+  link: string
 }
 
 /** List sessions, most recently active first. */
@@ -3109,6 +3169,17 @@ export interface SessionRewind {
   git_state?: boolean
   others?: "keep" | "overwrite"
   paths?: string[]
+}
+
+/** Share a session, and those that work for it, with one of your teams, or by a link with whoever has it. */
+export interface SessionShare {
+  op: "session.share"
+  id: string
+  session: string
+  team?: string | null
+  link?: "" | "read" | "write"
+  expires_in?: number | null
+  unlink?: boolean
 }
 
 /** Take a rewind back: files and conversation, but for what others did since. */
@@ -3263,6 +3334,12 @@ export interface SetupUse {
   provider: string
   model?: string
   url?: string
+}
+
+/** With whom a session is shared. */
+export interface Shared {
+  info: SessionInfo
+  link?: string
 }
 
 /** Something an agent can read up on when it needs it. */
@@ -3581,6 +3658,48 @@ export interface TasksSynced {
   notes?: string[]
 }
 
+/** A team: a folder of its own, and sessions shared with all of it. */
+export interface TeamInfo {
+  id: string
+  name: string
+  folder?: string
+  members?: string[]
+}
+
+/** Teams. */
+export interface Teams {
+  teams: TeamInfo[]
+}
+
+/** A new team, with a folder of its own. */
+export interface TeamsCreate {
+  op: "teams.create"
+  id: string
+  name: string
+}
+
+/** The teams there are. */
+export interface TeamsList {
+  op: "teams.list"
+  id: string
+}
+
+/** Dissolve a team. Its folder stays; what was shared with it is its owners' alone again. */
+export interface TeamsRemove {
+  op: "teams.remove"
+  id: string
+  team: string
+}
+
+/** Change who is in a team. */
+export interface TeamsUpdate {
+  op: "teams.update"
+  id: string
+  team: string
+  add?: string[]
+  remove?: string[]
+}
+
 /** A saved persona. */
 export interface Template {
   name: string
@@ -3799,6 +3918,7 @@ export interface TokenInfo {
   created_at?: number
   last_used_at?: number | null
   expires_at?: number | null
+  person?: string
 }
 
 /** Tokens. */
@@ -3814,6 +3934,7 @@ export interface TokensCreate {
   scopes: ("admin" | "approve" | "chat" | "read")[]
   roots?: string[]
   expires_in?: number | null
+  person?: string
 }
 
 /** The tokens, and the browsers that are logged in. */
@@ -4392,6 +4513,15 @@ export interface Ops {
   "tokens.list": TokensList
   "tokens.revoke": TokensRevoke
   "web.login": WebLogin
+  "people.list": PeopleList
+  "people.add": PeopleAdd
+  "people.update": PeopleUpdate
+  "teams.list": TeamsList
+  "teams.create": TeamsCreate
+  "teams.update": TeamsUpdate
+  "teams.remove": TeamsRemove
+  "session.share": SessionShare
+  "session.join": SessionJoin
   "extras.list": ExtrasList
   "extras.fetch": ExtrasFetch
   "git.status": GitStatus

@@ -1,0 +1,219 @@
+"""`openagent people`, `openagent teams`, `openagent share`"""
+
+import time
+from typing import cast
+
+import click
+
+from openagent.cli.command import as_json, ask_daemon, command, examples, group, plain, print_json, say
+from openagent.cli.terminal import table
+from openagent.client.text import ago, clean
+from openagent.protocol.people import (
+    PeopleAdd,
+    PeopleList,
+    PeopleUpdate,
+    PersonInfo,
+    Role,
+    SessionJoin,
+    SessionShare,
+    TeamInfo,
+    TeamsCreate,
+    TeamsList,
+    TeamsRemove,
+    TeamsUpdate,
+)
+
+_ROLES = click.Choice(["admin", "member", "viewer"])
+_DAY = 86400.0
+
+
+@group(
+    "people",
+    epilog=examples(
+        "openagent people list",
+        "openagent people add ann@example.com --role admin",
+        "openagent people disable ann@example.com",
+    ),
+)
+def people() -> None:
+    """Say who works on this installation beside you, and what they may do.
+
+    \b
+    admin   everything, everywhere
+    member  works in their own folder and their teams'
+    viewer  looks, and changes nothing
+    """
+
+
+@command("list", "openagent people list", "openagent people list --json")
+@as_json
+def list_people(as_json: bool) -> None:
+    """Show the people there are."""
+    answer = ask_daemon(PeopleList(id="-"))
+    if as_json:
+        print_json(answer)
+    elif answer.people:
+        say(table(("ADDRESS", "NAME", "ROLE", "TEAMS", "LAST LOGIN", "FOLDER"), [_row(each) for each in answer.people]))
+    else:
+        say("There is nobody but you. `openagent people add ADDRESS` adds somebody.")
+
+
+@command("add", "openagent people add ann@example.com", "openagent people add bob@example.com --role viewer")
+@click.argument("email", metavar="ADDRESS")
+@click.option("--name", default="", help="What to call them.")
+@click.option("--role", type=_ROLES, default="member", show_default=True, help="What they may do.")
+@as_json
+def add(email: str, name: str, role: str, as_json: bool) -> None:
+    """Add a person, who logs in with this address."""
+    _tell(ask_daemon(PeopleAdd(id="-", email=email, name=name, role=cast("Role", role))), as_json)
+
+
+@command("role", "openagent people role ann@example.com admin")
+@click.argument("person", metavar="ADDRESS")
+@click.argument("role", type=_ROLES)
+@as_json
+def change_role(person: str, role: str, as_json: bool) -> None:
+    """Change what a person may do, at once."""
+    _tell(ask_daemon(PeopleUpdate(id="-", person=person, role=cast("Role", role))), as_json)
+
+
+@command("disable", "openagent people disable ann@example.com", "openagent people disable ann@example.com --again")
+@click.argument("person", metavar="ADDRESS")
+@click.option("--again", is_flag=True, help="Let them in again instead.")
+@as_json
+def disable(person: str, again: bool, as_json: bool) -> None:
+    """Let a person in no longer. Whoever is connected as them is cut off at once."""
+    _tell(ask_daemon(PeopleUpdate(id="-", person=person, disabled=not again)), as_json)
+
+
+@group("teams", epilog=examples("openagent teams create core", "openagent teams update core --add ann@example.com"))
+def teams() -> None:
+    """Teams of people: each with a folder of its own, and sessions that are shared with all of it."""
+
+
+@command("list", "openagent teams list", "openagent teams list --json")
+@as_json
+def list_teams(as_json: bool) -> None:
+    """Show the teams there are."""
+    answer = ask_daemon(TeamsList(id="-"))
+    if as_json:
+        print_json(answer)
+    elif answer.teams:
+        rows = [(clean(each.name), clean(", ".join(each.members)), clean(each.folder)) for each in answer.teams]
+        say(table(("TEAM", "MEMBERS", "FOLDER"), rows))
+    else:
+        say("There are no teams. `openagent teams create NAME` makes one.")
+
+
+@command("create", "openagent teams create core")
+@click.argument("name")
+@as_json
+def create_team(name: str, as_json: bool) -> None:
+    """Make a team."""
+    _tell_team(ask_daemon(TeamsCreate(id="-", name=name)), as_json)
+
+
+@command("update", "openagent teams update core --add ann@example.com --remove bob@example.com")
+@click.argument("team")
+@click.option("--add", multiple=True, metavar="ADDRESS", help="Who comes in; may be given several times.")
+@click.option("--remove", multiple=True, metavar="ADDRESS", help="Who leaves; may be given several times.")
+@as_json
+def update_team(team: str, add: tuple[str, ...], remove: tuple[str, ...], as_json: bool) -> None:
+    """Change who is in a team."""
+    _tell_team(ask_daemon(TeamsUpdate(id="-", team=team, add=list(add), remove=list(remove))), as_json)
+
+
+@command("remove", "openagent teams remove core")
+@click.argument("team")
+@as_json
+def remove_team(team: str, as_json: bool) -> None:
+    """Dissolve a team. Its folder stays where it is."""
+    ask_daemon(TeamsRemove(id="-", team=team))
+    if as_json:
+        print_json({"removed": team})
+    else:
+        say(f"The team {clean(team)} is no more.")
+
+
+@command(
+    "share",
+    "openagent share 4f2a --team core",
+    "openagent share 4f2a --link read --days 2",
+    "openagent share 4f2a --off",
+    "openagent share --join share_…",
+)
+@click.argument("session", metavar="SESSION", required=False)
+@click.option("--team", default=None, help="A team of yours that may work in it.")
+@click.option(
+    "--link", type=click.Choice(["read", "write"]), help="Make a link that lets whoever has it read, or work."
+)
+@click.option("--days", type=click.FloatRange(min=0, min_open=True), metavar="N", help="The link works for N days.")
+@click.option("--off", is_flag=True, help="Take back what was shared, links and all.")
+@click.option("--join", metavar="LINK", help="Open what somebody shares with you by a link.")
+@as_json
+def share(
+    session: str | None,
+    *,
+    team: str | None,
+    link: str | None,
+    days: float | None,
+    off: bool,
+    join: str | None,
+    as_json: bool,
+) -> None:
+    """Share a session with a team of yours, or by a link with whoever has it. Others see nothing of it."""
+    if join:
+        info = ask_daemon(SessionJoin(id="-", link=join))
+        if as_json:
+            print_json(plain(info))
+        else:
+            say(f"`openagent attach {info.id}` opens {clean(info.name) or 'it'}.")
+        return
+    if not session or not (team or link or off):
+        raise click.UsageError("Which session, and with whom? Give --team, --link or --off.")
+    shared = ask_daemon(
+        SessionShare(
+            id="-",
+            session=session,
+            team="" if off else team,
+            link="read" if link == "read" else "write" if link else "",
+            expires_in=days * _DAY if days else None,
+            unlink=off,
+        )
+    )
+    if as_json:
+        print_json(plain(shared))
+    elif shared.link:
+        say(shared.link)
+        click.echo(
+            "\n`openagent share --join LINK` opens it for whoever is logged in. It is shown this once.", err=True
+        )
+    else:
+        say("It is yours alone again." if off else f"It is shared with the team {clean(team or '')}.")
+
+
+for each in (list_people, add, change_role, disable):
+    people.add_command(each)
+for each in (list_teams, create_team, update_team, remove_team):
+    teams.add_command(each)
+
+
+def _row(info: PersonInfo) -> tuple[str, ...]:
+    role = "disabled" if info.disabled else info.role
+    seen = ago(info.last_login_at, time.time()) if info.last_login_at else "never"
+    return (clean(info.email), clean(info.name), role, clean(", ".join(info.teams)), seen, clean(info.folder))
+
+
+def _tell(info: PersonInfo, as_json: bool) -> None:
+    if as_json:
+        print_json(plain(info))
+    else:
+        role = "is not let in any more" if info.disabled else f"is {info.role}, and works in {clean(info.folder)}"
+        say(f"{clean(info.email)} {role}.")
+
+
+def _tell_team(team: TeamInfo, as_json: bool) -> None:
+    if as_json:
+        print_json(plain(team))
+    else:
+        say(f"{clean(team.name)}: {clean(', '.join(team.members)) or 'nobody'}; works in {clean(team.folder)}.")

@@ -1,0 +1,166 @@
+"""The people of a team's installation, their teams, and whom a session is shared with."""
+
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.routes import DELETE, GET, PATCH, POST
+from openagent.protocol.scopes import Scope
+from openagent.protocol.sessions import SessionInfo
+
+Role = Literal["admin", "member", "viewer"]
+
+ROLE_SCOPES: dict[Role, tuple[Scope, ...]] = {"admin": ("admin",), "member": ("chat", "approve"), "viewer": ("read",)}
+"""What a role amounts to. An admin does so everywhere; the others in their own folders and those of their teams."""
+
+
+class PersonInfo(Struct, frozen=True, omit_defaults=True):
+    """A person of this installation."""
+
+    id: str
+    """Their id."""
+    email: str
+    """Their address, as who vouches for them tells it."""
+    name: str = ""
+    """What they are called."""
+    role: Role = "member"
+    """admin: everything. member: work in their folders. viewer: look there."""
+    disabled: bool = False
+    """Not let in any more."""
+    folder: str = ""
+    """Where their work lies."""
+    teams: list[str] = []
+    """The names of their teams."""
+    created_at: float = 0.0
+    """When they were added, in seconds since 1970."""
+    last_login_at: float | None = None
+    """When they last logged in, in seconds since 1970."""
+
+
+class People(Struct, frozen=True):
+    """People."""
+
+    people: list[PersonInfo]
+    """Each person, the oldest first."""
+
+
+class TeamInfo(Struct, frozen=True, omit_defaults=True):
+    """A team: a folder of its own, and sessions shared with all of it."""
+
+    id: str
+    """Its id."""
+    name: str
+    """Its name."""
+    folder: str = ""
+    """Where its work lies."""
+    members: list[str] = []
+    """The e-mail addresses of its members."""
+
+
+class Teams(Struct, frozen=True):
+    """Teams."""
+
+    teams: list[TeamInfo]
+    """Each team, by name."""
+
+
+class PeopleList(ReadingOp[People], tag="people.list", needs="admin", reach="whole", routes=GET("/api/people")):
+    """The people there are."""
+
+
+class PeopleAdd(Op[PersonInfo], tag="people.add", needs="admin", reach="whole", routes=POST("/api/people", status=201)):
+    """Add a person before they log in themselves; the login with this address is theirs then."""
+
+    email: str
+    """Their address."""
+    name: str = ""
+    """What to call them."""
+    role: Role = "member"
+    """What they may do."""
+
+
+class PeopleUpdate(
+    Op[PersonInfo], tag="people.update", needs="admin", reach="whole", routes=PATCH("/api/people/{person}")
+):
+    """Change a person's role, or let them in no longer. At once: whoever is connected as them is cut off."""
+
+    person: str
+    """Their id or address."""
+    role: Role | UnsetType = UNSET
+    """What they may do from now on."""
+    disabled: bool | UnsetType = UNSET
+    """True: they are let in no longer."""
+
+
+class TeamsList(ReadingOp[Teams], tag="teams.list", needs="admin", reach="whole", routes=GET("/api/teams")):
+    """The teams there are."""
+
+
+class TeamsCreate(
+    Op[TeamInfo], tag="teams.create", needs="admin", reach="whole", routes=POST("/api/teams", status=201)
+):
+    """A new team, with a folder of its own."""
+
+    name: str
+    """What to call it."""
+
+
+class TeamsUpdate(Op[TeamInfo], tag="teams.update", needs="admin", reach="whole", routes=PATCH("/api/teams/{team}")):
+    """Change who is in a team."""
+
+    team: str
+    """Its id or name."""
+    add: list[str] = []
+    """Who comes in: ids or addresses."""
+    remove: list[str] = []
+    """Who leaves."""
+
+
+class TeamsRemove(Op[Done], tag="teams.remove", needs="admin", reach="whole", routes=DELETE("/api/teams/{team}")):
+    """Dissolve a team. Its folder stays; what was shared with it is its owners' alone again."""
+
+    team: str
+    """Its id or name."""
+
+
+class Shared(Struct, frozen=True, omit_defaults=True):
+    """With whom a session is shared."""
+
+    info: SessionInfo
+    """The session."""
+    link: str = ""
+    """What opens it for whoever has it and is logged in; told this once."""
+
+    def __repr__(self) -> str:
+        return f"Shared(info={self.info!r})"
+
+
+class SessionShare(Op[Shared], tag="session.share", needs="chat", routes=POST("/api/sessions/{session}/share")):
+    """Share a session, and those that work for it, with one of your teams, or by a link with whoever has it."""
+
+    session: str
+    """Which."""
+    team: str | None = None
+    """The team's id or name; empty: with no team any more; null: as it is."""
+    link: Literal["", "read", "write"] = ""
+    """Make a link that lets its holders read the session, or also work in it."""
+    expires_in: float | None = None
+    """Seconds for which the link works; null: a week."""
+    unlink: bool = False
+    """Take back every link of the session, and what was opened with one."""
+
+
+class SessionJoin(Op[SessionInfo], tag="session.join", needs="read", reach="open", routes=POST("/api/sessions/join")):
+    """Open a session that somebody shares by a link."""
+
+    link: str
+    """What `session.share` told."""
+
+    def __repr__(self) -> str:
+        return "SessionJoin()"
+
+
+PEOPLE_OPS = (
+    *(PeopleList, PeopleAdd, PeopleUpdate, TeamsList, TeamsCreate, TeamsUpdate, TeamsRemove, SessionShare, SessionJoin),
+)

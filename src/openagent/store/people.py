@@ -1,0 +1,168 @@
+"""People, teams, and whom sessions are shared with."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from sqlalchemy import Connection, RowMapping, Table, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from openagent.plugins.access import PeopleStore, SessionLink, StoredPerson
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.people import PersonInfo, TeamInfo
+from openagent.store.sql_store import SqlStore
+from openagent.store.tables import people, session_guests, session_links, sessions, team_members, teams
+
+_WRITER = "people"
+
+
+class SqlPeople:
+    def __init__(self, store: SqlStore) -> None:
+        self._store = store
+
+    async def people(self) -> list[StoredPerson]:
+        return await self._store.read(_people, None)
+
+    async def person(self, person: str) -> StoredPerson | None:
+        found = await self._store.read(_people, person)
+        return found[0] if found else None
+
+    async def save_person(self, person: StoredPerson) -> None:
+        await self._store.write(_WRITER, _save_person, person)
+
+    async def teams(self) -> list[TeamInfo]:
+        return await self._store.read(_teams)
+
+    async def save_team(self, team: TeamInfo, members: Sequence[str]) -> None:
+        await self._store.write(_WRITER, _save_team, team, members)
+
+    async def remove_team(self, team: str) -> None:
+        await self._store.write(_WRITER, _remove_team, team)
+
+    async def members(self, team: str) -> list[str]:
+        return await self._store.read(_members, team)
+
+    async def add_link(self, link: SessionLink) -> None:
+        await self._store.write(_WRITER, _add_link, link)
+
+    async def use_link(self, digest: bytes, person: str, now: float) -> str | None:
+        return await self._store.write(_WRITER, _use_link, digest, person, now)
+
+    async def unlink(self, session: str) -> None:
+        await self._store.write(_WRITER, _unlink, session)
+
+    async def guest(self, session: str, person: str, now: float) -> bool | None:
+        return await self._store.read(_guest, session, person, now)
+
+
+def _people(connection: Connection, person: str | None) -> list[StoredPerson]:
+    statement = select(people).order_by(people.c.created_at, people.c.id)
+    belonging = select(team_members.c.person, teams.c.id, teams.c.name, teams.c.folder).join_from(team_members, teams)
+    if person is not None:
+        statement = statement.where(people.c.id == person)
+        belonging = belonging.where(team_members.c.person == person)
+    of: dict[str, list[Any]] = {}
+    for row in connection.execute(belonging.order_by(teams.c.name)):
+        of.setdefault(row.person, []).append(row)
+    return [_person(row, of.get(row["id"], ())) for row in connection.execute(statement).mappings()]
+
+
+def _person(row: RowMapping, belonging: Sequence[Any]) -> StoredPerson:
+    info = PersonInfo(
+        id=row["id"],
+        email=row["email"],
+        name=row["name"],
+        role=row["role"],
+        disabled=row["disabled"],
+        folder=row["folder"],
+        teams=[each.name for each in belonging],
+        created_at=row["created_at"],
+        last_login_at=row["last_login_at"],
+    )
+    return StoredPerson(
+        info,
+        row["issuer"],
+        row["subject"],
+        tuple(each.id for each in belonging),
+        (row["folder"], *(each.folder for each in belonging)),
+    )
+
+
+def _save_person(connection: Connection, person: StoredPerson) -> None:
+    given = msgspec.structs.asdict(person.info)
+    given |= {"issuer": person.issuer, "subject": person.subject}
+    del given["teams"]
+    taken = f"There is already somebody with the address {person.info.email}."
+    _put(connection, people, person.info.id, given, taken)
+
+
+def _put(connection: Connection, table: Table, key: str, row: dict[str, Any], taken: str) -> None:
+    try:
+        if not connection.execute(update(table).where(table.c.id == key), row).rowcount:
+            connection.execute(insert(table), {**row, "id": key})
+    except IntegrityError:
+        raise OpenAgentError("conflict", taken, hint="Choose another.") from None
+
+
+def _teams(connection: Connection) -> list[TeamInfo]:
+    emails: dict[str, list[str]] = {}
+    who = select(team_members.c.team, people.c.email).join_from(team_members, people).order_by(people.c.email)
+    for team, email in connection.execute(who):
+        emails.setdefault(team, []).append(email)
+    return [
+        TeamInfo(row["id"], row["name"], row["folder"], emails.get(row["id"], []))
+        for row in connection.execute(select(teams).order_by(teams.c.name)).mappings()
+    ]
+
+
+def _save_team(connection: Connection, team: TeamInfo, members: Sequence[str]) -> None:
+    given = {"name": team.name, "folder": team.folder}
+    _put(connection, teams, team.id, given, f"There is already a team {team.name!r}.")
+    connection.execute(delete(team_members).where(team_members.c.team == team.id))
+    if members:
+        connection.execute(insert(team_members), [{"team": team.id, "person": each} for each in members])
+
+
+def _remove_team(connection: Connection, team: str) -> None:
+    connection.execute(update(sessions).where(sessions.c.team == team).values(team=""))
+    connection.execute(delete(teams).where(teams.c.id == team))
+
+
+def _members(connection: Connection, team: str) -> list[str]:
+    return list(connection.execute(select(team_members.c.person).where(team_members.c.team == team)).scalars())
+
+
+def _add_link(connection: Connection, link: SessionLink) -> None:
+    given = {**msgspec.structs.asdict(link), "session_id": link.session}
+    del given["session"]
+    connection.execute(insert(session_links), given)
+
+
+def _use_link(connection: Connection, digest: bytes, person: str, now: float) -> str | None:
+    wanted = select(session_links).where(session_links.c.digest == digest, session_links.c.expires_at > now)
+    row = connection.execute(wanted).mappings().first()
+    if row is None:
+        return None
+    theirs = session_guests.c.session_id == row["session_id"], session_guests.c.person == person
+    connection.execute(delete(session_guests).where(*theirs))
+    guest = {key: row[key] for key in ("session_id", "writes", "expires_at")}
+    connection.execute(insert(session_guests), {**guest, "person": person})
+    return row["session_id"]
+
+
+def _unlink(connection: Connection, session: str) -> None:
+    for table in (session_links, session_guests):
+        connection.execute(delete(table).where(table.c.session_id == session))
+
+
+def _guest(connection: Connection, session: str, person: str, now: float) -> bool | None:
+    found = select(session_guests.c.writes).where(
+        session_guests.c.session_id == session, session_guests.c.person == person, session_guests.c.expires_at > now
+    )
+    return connection.execute(found).scalar()
+
+
+if TYPE_CHECKING:
+
+    def is_a_people_store(store: SqlPeople) -> PeopleStore:
+        return store

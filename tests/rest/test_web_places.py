@@ -15,7 +15,6 @@ REASONS = {
     "web.login": "makes the address that logs a browser in: whoever sees the web is in already",
     "terminal.close": "a terminal goes on while its tab is left, and ends with `exit` or unwatched",
     "index.watch": "holds a connection open: for `openagent index watch`; the web builds when asked",
-    "metrics.subscribe": "for charts of one's own; the dashboard's are fed by `daemon.follow`",
     "metrics.export": "for programs that collect it; people see the same on the dashboard and in analytics",
     "report.send": "where reports go is a setting that sends by itself; who is at the web reads the report there",
     **dict.fromkeys(

@@ -55,6 +55,7 @@ async def running(
     *,
     redactor: Redactor | None = None,
     when_loaded: Callable[[], None] = lambda: None,
+    role: str = "all",
 ) -> AsyncGenerator[Daemon, None]:
     """A daemon that accepts connections. Leaving the context cancels and saves what runs.
 
@@ -68,7 +69,7 @@ async def running(
         set_up = configs.load().settings.web
         address = web or WebAddress(f"{set_up.host}:{set_up.port}")
         door = WebDoor(daemon, home, redactor, host=address.host, port=address.port, hosts=set_up.hosts)
-        loading = asyncio.create_task(_load(daemon, configs, home, redactor, door, when_loaded=when_loaded))
+        loading = asyncio.create_task(_load(daemon, configs, home, redactor, door, when_loaded=when_loaded, role=role))
         stack.push_async_callback(_unload, daemon, loading)
         stack.push_async_callback(door.close)
         if web is not None:
@@ -85,10 +86,11 @@ def _assemble(
     *,
     door: WebDoor,
     loop: asyncio.AbstractEventLoop,
+    role: str,
 ) -> "Assembled":
     from openagent.assembly import assemble
 
-    return assemble(daemon, configs, home, redactor, loop=loop, open_web=door.open)
+    return assemble(daemon, configs, home, redactor, loop=loop, open_web=door.open, role=role)
 
 
 async def _load(
@@ -99,12 +101,16 @@ async def _load(
     door: WebDoor,
     *,
     when_loaded: Callable[[], None],
+    role: str,
 ) -> "Assembled":
     loop = asyncio.get_running_loop()
     try:
-        assembled = await asyncio.to_thread(_assemble, daemon, configs, home, redactor, door=door, loop=loop)
+        assembled = await asyncio.to_thread(_assemble, daemon, configs, home, redactor, door=door, loop=loop, role=role)
         manager = assembled.behind.manager
         manager.runtime.clock.begin(await assembled.store_lease.begin())
+        if assembled.of_team is not None:
+            await assembled.of_team.start()
+            daemon.drain = assembled.of_team.drain
     except BaseException as problem:
         _log.exception("could not start")
         daemon.failed(problem)
@@ -113,9 +119,14 @@ async def _load(
     door.access.set_result(assembled.access)
     daemon.ready(assembled.behind)
     assembled.start(when_loaded)
-    await manager.recover_all()
-    assembled.store_lease.keep_up(manager.recover_all, manager.drop_lost)
+    recover = manager.recover_all if assembled.has_sessions else _nothing
+    await recover()
+    assembled.store_lease.keep_up(recover, manager.drop_lost)
     return assembled
+
+
+async def _nothing() -> None:
+    """A gateway has no sessions, and takes none of those that a lost worker had."""
 
 
 async def _unload(daemon: Daemon, loading: "asyncio.Task[Assembled]") -> None:
@@ -147,10 +158,12 @@ def _read_again(configs: ConfigCache) -> None:
         _log.error("the settings cannot be read", extra={"reason": str(problem)})
 
 
-async def serve(socket: Path, home: Path, configs: ConfigCache, web: WebAddress | None, redactor: Redactor) -> None:
-    async with running(socket, home, configs, web, redactor=redactor, when_loaded=_collect_again) as daemon:
+async def serve(
+    socket: Path, home: Path, configs: ConfigCache, web: WebAddress | None, redactor: Redactor, *, role: str
+) -> None:
+    async with running(socket, home, configs, web, redactor=redactor, when_loaded=_collect_again, role=role) as daemon:
         for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, daemon.stopping.set)
+            asyncio.get_running_loop().add_signal_handler(number, daemon.stop_when_drained)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _read_again, configs)
         report_ready()
         await daemon.stopping.wait()
@@ -172,6 +185,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="openagent serve", add_help=False)
     parser.add_argument("--ipc-socket", type=Path)
     parser.add_argument("--web-socket", type=WebAddress)
+    parser.add_argument("--role", choices=("all", "gateway", "worker"), default="all")
     given = parser.parse_args(arguments)
     env = os.environ
     given.ipc_socket = given.ipc_socket and given.ipc_socket.absolute()
@@ -181,6 +195,12 @@ def main(arguments: list[str]) -> int:
     try:
         configs = ConfigCache(env)
         settings = configs.load().settings
+        if given.role != "all" and not settings.redis:
+            raise OpenAgentError(
+                "config_error",
+                f"A {given.role} is one of a team, and no `redis` is set through which it could speak to the others.",
+                hint='Set `redis = "redis://host:6379/0"` and `database = "postgresql://…"`, or leave --role out.',
+            )
         lock.acquire()
         redactor = Redactor()
         redacting = RedactingFilter(redactor)
@@ -193,10 +213,12 @@ def main(arguments: list[str]) -> int:
         print(problem, file=sys.stderr)  # noqa: T201
         return 1
     web = given.web_socket
-    if web is None and settings.web.enabled:
+    if web is None and settings.web.enabled and given.role != "worker":
         web = WebAddress(f"{settings.web.host}:{settings.web.port}")
     try:
-        uvloop.run(serve(given.ipc_socket or Path(locations.socket_path(env)), home, configs, web, redactor))
+        uvloop.run(
+            serve(given.ipc_socket or Path(locations.socket_path(env)), home, configs, web, redactor, role=given.role)
+        )
     except OpenAgentError as problem:
         _log.error("could not start", extra={"reason": str(problem)})
         report_ready(str(problem))

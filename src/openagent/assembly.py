@@ -37,14 +37,14 @@ from openagent.customizing.service import Customizing
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Behind, Daemon, Handler
 from openagent.daemon.heap import Heap
-from openagent.daemon.hourly import look_hourly
+from openagent.daemon.hourly import look, look_hourly
 from openagent.daemon.idle_sessions import IdleSessions
 from openagent.daemon.late_binding import Late
 from openagent.daemon.live_metrics import LiveMetrics
 from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.daemon.loaded_when_asked import LoadedWhenAsked, Service
 from openagent.daemon.manager import SessionManager
-from openagent.daemon.store_lease import StoreLease
+from openagent.daemon.store_lease import LEASE_S, StoreLease
 from openagent.daemon.turn_line import Bounds, TurnLine
 from openagent.index.code_index import CodeIndex
 from openagent.mcp.servers import own_file
@@ -56,6 +56,7 @@ from openagent.plugins.loading import Collectors, PluginLoader
 from openagent.plugins.places import Places
 from openagent.protocol import locations
 from openagent.protocol.backups import BackupCreate, BackupKey, BackupsList, BackupVerify
+from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import McpServerStatus
 from openagent.protocol.history import HistoryFind, HistoryImport, UsageAll
 from openagent.protocol.metrics import MetricsExport
@@ -108,6 +109,7 @@ from openagent.workbench.workspaces import WorkspaceService
 if TYPE_CHECKING:
     from openagent.backups.service import BackupService
     from openagent.protocol.usage import UsageRow
+    from openagent.team.service import TeamService
     from openagent.usage.monitoring import Monitoring
     from openagent.usage.reporting import ReportService
 
@@ -125,6 +127,7 @@ class Assembled:
         *,
         access: Access,
         store_lease: StoreLease,
+        of_team: "TeamService | None",
         team: Team,
         ledger: BudgetLedger,
         models: Models,
@@ -139,6 +142,7 @@ class Assembled:
         self.behind = behind
         self.access = access
         self.store_lease = store_lease
+        self.of_team = of_team
         self._team = team
         self._ledger = ledger
         self._models = models
@@ -148,6 +152,10 @@ class Assembled:
         self._task_runs = task_runs
         self._closing = closing
         self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def has_sessions(self) -> bool:
+        return self.of_team is None or self.of_team.has_sessions
 
     def start(self, when_loaded: Callable[[], None]) -> None:
         self._tasks.update(asyncio.create_task(work()) for work in self._beside)
@@ -173,6 +181,8 @@ class Assembled:
 
     async def stop_working(self) -> None:
         """Before the sessions end: no more signs of life to other daemons, and sub-agents are saved."""
+        if self.of_team is not None:
+            await self.of_team.rest()
         await self.store_lease.rest()
         await self._task_runs.close()
         await self._team.close()
@@ -185,6 +195,8 @@ class Assembled:
         for close in self._closing:
             await close()
         await self.store_lease.end()
+        if self.of_team is not None:
+            await self.of_team.close()
         await self.behind.manager.runtime.store.close()
 
 
@@ -196,11 +208,12 @@ def assemble(
     *,
     loop: asyncio.AbstractEventLoop,
     open_web: Callable[[], Awaitable[str]],
+    role: str = "all",
 ) -> Assembled:
     """Runs in a thread while the socket is already open. Each part is made from those above it."""
     settings = configs.load().settings
     bus, loaded, sessions = daemon.bus, LoadedSessions(), Late[SessionManager]("the session manager")
-    store = open_store(settings.store.url)
+    store = open_store(settings.database_url)
     plugins, extras = PluginLoader(), Extras(home)
 
     git_watch = GitWatch(loaded, loop)
@@ -437,7 +450,7 @@ def assemble(
         from openagent.sessions.retention import Retention
         from openagent.store.engine import is_sqlite, sqlite_file
 
-        url = settings.store.url
+        url = settings.database_url
         database = sqlite_file(url) if is_sqlite(url) else None
         await Retention(manager, lambda: configs.load().settings.retention, database).apply()
 
@@ -532,17 +545,44 @@ def assemble(
         guest=kept_people.guest,
         is_welcome=access.is_welcome,
     )
+
+    async def look_once_in_the_team() -> None:
+        await look(make_due_backup, let_go, send_due_report)
+
+    lease = StoreLease(store, home, lease_s=settings.team.lost_after if settings.redis else LEASE_S)
+    of_team = None
+    if settings.redis:
+        try:
+            from openagent.team.service import Part, TeamService, role_of
+        except ImportError as problem:
+            raise OpenAgentError(
+                "config_error",
+                f"`redis` is set, and what a team needs is not installed: {problem}.",
+                hint="`pip install 'openagent[team]'`, or take `redis` out to work alone.",
+            ) from problem
+
+        set_up = settings.team
+        part = Part(
+            role_of(role),
+            settings.database_url,
+            settings.redis,
+            at_once=set_up.turns,
+            lost_after=set_up.lost_after,
+            drain_s=set_up.drain,
+        )
+        of_team = TeamService(part, lease.holder.id, daemon, manager, look_once_in_the_team)
     return Assembled(
-        Behind(handlers, manager, reach, configs.show),
+        Behind(handlers, manager, reach, configs.show, of_team.routing if of_team else None),
         access=access,
-        store_lease=StoreLease(store, home),
+        store_lease=lease,
+        of_team=of_team,
         team=team,
         ledger=ledger,
         models=models,
         mcp=mcp,
         exits=exits,
         beside=[
-            functools.partial(look_hourly, make_due_backup, let_go, send_due_report),
+            *([] if of_team else [functools.partial(look_hourly, make_due_backup, let_go, send_due_report)]),
             *([push_to_influx] if settings.telemetry.influx else ()),
             *([otlp.run] if otlp else ()),
         ],

@@ -102,7 +102,7 @@ class _Restoring:
         env, place = dict(self._env), self._home.place(_SETTINGS)
         if _SETTINGS in manifest.files and place is not None and (replace or not place.exists()):
             env["OPENAGENT_CONFIG"] = str(self._staging / _SETTINGS)
-        url = ConfigCache(env).load().settings.store.url
+        url = ConfigCache(env).load().settings.database_url
         if is_sqlite(url) != (manifest.store == "sqlite"):
             kept = "a PostgreSQL server" if manifest.store == "sqlite" else "a SQLite file"
             told = f"The backup's sessions were kept in {manifest.store}, and the settings here name {kept}."

@@ -139,7 +139,7 @@ class BackupService:
         gathered = staging / "gathered"
         gathered.mkdir(mode=0o700)
         at = time.time()
-        dumped = dump(self._settings().store.url, gathered / DATABASE)
+        dumped = dump(self._settings().database_url, gathered / DATABASE)
         files = {DATABASE: gathered / DATABASE}
         sealed, left_out = self._sealed()
         if sealed:
@@ -187,7 +187,7 @@ class BackupService:
 
     def _refuse_full_disk(self, folder: Path, checkpoints: bool) -> None:
         """The archive, and what it is made and tried out with, lie there for a moment together."""
-        url = self._settings().store.url
+        url = self._settings().database_url
         database = Path(url.partition("///")[2]) if url.startswith("sqlite") else None
         size = database.stat().st_size if database and database.is_file() else 0
         needed = 3 * (size + (self._home.checkpoint_bytes() if checkpoints else 0))

@@ -35,12 +35,25 @@ class WebSocketAddress(click.ParamType[str]):
     help="The unix socket; where OPENAGENT_SOCKET says, or beside the data, when left out.",
 )
 @click.option("--web-socket", type=WebSocketAddress(), help="Open the WebSocket too; port 0 picks a free one.")
+@click.option(
+    "--role",
+    type=click.Choice(["all", "gateway", "worker"]),
+    default="all",
+    help="In a team: gateways let clients in, workers run the turns.",
+)
 @click.option("--daemon", "background", is_flag=True, help="Start in the background and say where.")
 @click.option("--status", "ask", is_flag=True, hidden=True, help="As `openagent status`.")
 @click.option("--stop", "end", is_flag=True, hidden=True, help="As `openagent stop`.")
 @as_json
 def serve(
-    *, ipc_socket: str | None, web_socket: str | None, background: bool, ask: bool, end: bool, as_json: bool
+    *,
+    ipc_socket: str | None,
+    web_socket: str | None,
+    role: str,
+    background: bool,
+    ask: bool,
+    end: bool,
+    as_json: bool,
 ) -> int:
     """Run the daemon: here until Ctrl-C, or in the background with --daemon. Every command starts it when needed."""
     if background + ask + end != 1:
@@ -51,11 +64,15 @@ def serve(
         return show_status(socket, as_json)
     if end:
         return stop_daemon(socket, as_json)
-    return _start(socket, web_socket, as_json)
+    return _start(socket, web_socket, role, as_json)
 
 
-def _start(socket: str, web_socket: str | None, as_json: bool) -> int:
-    given = (*(("--ipc-socket", socket) if socket else ()), *(("--web-socket", web_socket) if web_socket else ()))
+def _start(socket: str, web_socket: str | None, role: str, as_json: bool) -> int:
+    given = (
+        *(("--ipc-socket", socket) if socket else ()),
+        *(("--web-socket", web_socket) if web_socket else ()),
+        *(("--role", role) if role != "all" else ()),
+    )
     try:
         start_daemon(given)
     except DaemonDidNotStart as problem:

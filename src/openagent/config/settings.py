@@ -14,6 +14,9 @@ PROVIDER_KINDS: tuple[str, ...] = get_args(ProviderKind)
 DAEMON_WIDE: frozenset[tuple[str, ...]] = frozenset(
     {
         ("store",),
+        ("database",),
+        ("redis",),
+        ("team",),
         ("log",),
         ("turns",),
         ("web",),
@@ -28,7 +31,7 @@ DAEMON_WIDE: frozenset[tuple[str, ...]] = frozenset(
 
 AT_START: frozenset[str] = frozenset(
     {
-        *("jail", "log", "store", "telemetry", "web"),
+        *("database", "jail", "log", "redis", "store", "team", "telemetry", "web"),
         *("index.vectors", "tools.disabled", "tools.schema_share", "tools.search"),
     }
 )
@@ -48,6 +51,10 @@ Size = Annotated[str, Meta(pattern=r"^\d+[kmgtKMGT]?$", description='a size such
 StoreUrl = Annotated[
     str, Meta(pattern=r"^(sqlite|postgresql)(\+\w+)?://", description="a sqlite:/// or postgresql:// address")
 ]
+DatabaseUrl = Annotated[
+    str, Meta(pattern=r"^((sqlite|postgresql)(\+\w+)?://.*)?$", description="a postgresql:// or sqlite:/// address")
+]
+RedisUrl = Annotated[str, Meta(pattern=r"^((rediss?|unix)://\S+)?$", description="a redis:// address")]
 HeaderLine = Annotated[
     str, Meta(pattern=r"^(@auth|[A-Za-z0-9!#$%&'*+.^_`|~-]+: ?\S.*)$", description='"Name: value" or "@auth"')
 ]
@@ -307,6 +314,19 @@ class StoreSettings(Struct, frozen=True, kw_only=True):
         return _repr_without_secrets(self)
 
 
+class TeamSettings(Struct, frozen=True, kw_only=True):
+    """Several daemons as one: where `redis` is set."""
+
+    turns: Count = 32
+    """Turns that one worker runs at once; further ones wait for a free worker."""
+    lost_after: Annotated[float, Meta(ge=2, le=600)] = 20.0
+    """Seconds without a sign of life after which a worker counts as lost, and others take over its turns. The same for
+    all of a team."""
+    drain: Annotated[float, Meta(ge=0, le=86_400)] = 60.0
+    """Seconds that running turns may go on when a worker is told to stop. What has not ended then goes on at another
+    worker."""
+
+
 class BackupSettings(Struct, frozen=True, kw_only=True):
     """Backups: sessions, sealed keys, settings and templates in an archive."""
 
@@ -548,6 +568,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     rules: RulesSettings = RulesSettings()
     hooks: HookSettings = HookSettings()
     store: StoreSettings = StoreSettings()
+    database: DatabaseUrl = ""
+    """As `store.url`, in one word: where sessions are kept. Set, it counts instead."""
+    redis: RedisUrl = ""
+    """The Redis server through which the daemons of a team speak to each other: `redis://host:6379/0`. It takes a
+    PostgreSQL `database`. Left out: this daemon works alone."""
+    team: TeamSettings = TeamSettings()
     backup: BackupSettings = BackupSettings()
     report: ReportSettings = ReportSettings()
     retention: RetentionSettings = RetentionSettings()
@@ -562,6 +588,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     auto: AutoSettings = AutoSettings()
     cache: CacheSettings = CacheSettings()
     wire_profiles: dict[str, WireProfileSettings] = {}
+
+    @property
+    def database_url(self) -> str:
+        return self.database or self.store.url
 
     @property
     def usual_mode(self) -> Mode:

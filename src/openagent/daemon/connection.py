@@ -60,7 +60,7 @@ class Line(Protocol):
 class Connection:
     def __init__(self, daemon: "Daemon", line: Line, caller: Caller = OWNER) -> None:
         self._daemon = daemon
-        self._line = line
+        self.line = self._line = line
         self.caller = caller
         self.name = "client"
         self.interactive = False

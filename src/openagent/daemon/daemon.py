@@ -5,7 +5,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar, cast
 
@@ -71,6 +71,7 @@ from openagent.protocol.version import PROTOCOL_MAJOR, PROTOCOL_VERSION
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
+    from openagent.daemon.elsewhere import Elsewhere
     from openagent.daemon.manager import SessionManager
 
 Handler: TypeAlias = "Handled[Connection]"
@@ -99,6 +100,8 @@ class Behind(NamedTuple):
     manager: "SessionManager"
     reach: Reach
     show_config: Callable[[str, dict[str, str]], ConfigList]
+    elsewhere: "Elsewhere | None" = None
+    """Where several daemons work as one: who has the sessions that this one has not."""
 
 
 def _by_op(handlers: Iterable[Handler]) -> dict[type[Op], Handler]:
@@ -126,6 +129,9 @@ class Daemon:
         self.stopping = asyncio.Event()
         """Set once, by an op or a signal. Whoever comes later is refused, so that nothing new starts between the saving
         of the last turn and the end of the process."""
+        self.drain: Callable[[], Awaitable[None]] | None = None
+        """What is awaited before that when a signal says so: one of many lets its turns end, and takes no others."""
+        self._draining: asyncio.Task[None] | None = None
         self._updating = asyncio.Lock()
         """Held from comparing the settings a client has seen with those there are to changing them. Without it, of two
         clients that saw the same settings the second would undo the first one's change unawares."""
@@ -173,6 +179,19 @@ class Daemon:
     def failed(self, problem: BaseException) -> None:
         self._ready.set_exception(problem)
 
+    def stop_when_drained(self) -> None:
+        """A second time: at once."""
+        if self.drain is None or self._draining is not None:
+            self.stopping.set()
+        else:
+            self._draining = asyncio.create_task(self._drain(self.drain))
+
+    async def _drain(self, drain: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await drain()
+        finally:
+            self.stopping.set()
+
     async def close(self) -> None:
         """Running turns are cancelled and saved."""
         if self._metrics is not None:
@@ -197,19 +216,43 @@ class Daemon:
     def forget(self, connection: Connection) -> None:
         self.bus.leave(connection)
         self.connections.discard(connection)
+        if self._is_ready and (elsewhere := self._ready.result().elsewhere) is not None:
+            elsewhere.left(connection)
 
     # Ops
 
     async def answer(self, connection: Connection, op: Op) -> None:
+        elsewhere = await self._elsewhere(op)
+        if elsewhere is not None:
+            connection.caller.check(op)
+            bounds.check(op)
+            if await elsewhere.answer(connection, op):
+                return
         if isinstance(op, SessionAttach):
             connection.caller.check(op)
             with in_use():
                 await self._check_reach(connection, op)
                 await self._attach(connection, op)
         else:
-            connection.reply(op, await self.perform(connection, op))
+            connection.reply(op, await self._perform(connection, op))
 
     async def perform(self, connection: Connection, op: Op[R]) -> R:
+        elsewhere = await self._elsewhere(op)
+        if elsewhere is not None:
+            connection.caller.check(op)
+            bounds.check(op)
+            if (told := await elsewhere.perform(connection, op)) is not None:
+                return cast("R", told)
+        return await self._perform(connection, op)
+
+    async def _elsewhere(self, op: Op) -> "Elsewhere | None":
+        if isinstance(op, Hello | Ping):
+            return None
+        if not self._is_ready:
+            await self._manager()
+        return self._ready.result().elsewhere
+
+    async def _perform(self, connection: Connection, op: Op[R]) -> R:
         connection.caller.check(op)
         bounds.check(op)
         if type(op) not in self._handlers:

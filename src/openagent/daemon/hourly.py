@@ -15,11 +15,16 @@ _log = logging.getLogger(__name__)
 async def look_hourly(*dues: Callable[[], Awaitable[None]]) -> None:
     await asyncio.sleep(FIRST_LOOK)
     while True:
-        for due in dues:
-            try:
-                await due()
-            except OpenAgentError as problem:
-                _log.warning("what was due could not be done", extra={"reason": str(problem)})
-            except Exception:  # the next hour may go better, and nothing else hangs on it
-                _log.exception("what was due could not be done")
+        await look(*dues)
         await asyncio.sleep(LOOK_AGAIN)
+
+
+async def look(*dues: Callable[[], Awaitable[None]]) -> None:
+    """Once."""
+    for due in dues:
+        try:
+            await due()
+        except OpenAgentError as problem:
+            _log.warning("what was due could not be done", extra={"reason": str(problem)})
+        except Exception:  # the next hour may go better, and nothing else hangs on it
+            _log.exception("what was due could not be done")

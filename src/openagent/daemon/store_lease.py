@@ -13,19 +13,21 @@ from openagent.protocol.errors import OpenAgentError
 
 LEASE_S = 30.0
 """A daemon that gave no sign of life for so long has lost its sessions to whoever wants them."""
-BEAT_S = 8.0
+BEATS = 4
+"""How often it gives one in that time."""
 _log = logging.getLogger(__name__)
 
 
 class StoreLease:
-    def __init__(self, store: Store, home: Path) -> None:
+    def __init__(self, store: Store, home: Path, *, lease_s: float = LEASE_S) -> None:
         self._store = store
-        self._home = home
+        self._lease_s = lease_s
+        self.holder = _holder(home)
         self._beating: asyncio.Task[None] | None = None
 
     async def begin(self) -> float:
         """Before any session is touched. Returns when one was last used."""
-        return await self._store.register(_holder(self._home), lease_s=LEASE_S)
+        return await self._store.register(self.holder, lease_s=self._lease_s)
 
     def keep_up(self, look_after: Callable[[], Awaitable[None]], lost: Callable[[], Awaitable[None]]) -> None:
         """`look_after` is called with every sign of life, `lost` when one came too late."""
@@ -33,7 +35,7 @@ class StoreLease:
 
     async def _beat(self, look_after: Callable[[], Awaitable[None]], lost: Callable[[], Awaitable[None]]) -> None:
         while True:
-            await asyncio.sleep(BEAT_S)
+            await asyncio.sleep(self._lease_s / BEATS)
             try:
                 if not await self._store.renew():
                     await lost()

@@ -225,6 +225,16 @@ class Holder(Struct, frozen=True):
     """Of all daemons with the same one, at most one lives at a time: the newest."""
 
 
+class Whereabouts(Struct, frozen=True):
+    """Which daemon has a session."""
+
+    session: str
+    """Its whole id."""
+    holder: str
+    """The living daemon that has it; empty: none."""
+    info: SessionInfo
+
+
 class Store(Protocol):
     async def register(self, holder: Holder, *, lease_s: float) -> float:
         """From here on this store works for one of several daemons, which lives for so long after each `renew`. Returns
@@ -248,6 +258,14 @@ class Store(Protocol):
 
     async def kept(self) -> list[str]:
         """The sessions this daemon has."""
+        ...
+
+    async def whereabouts(self, session: str) -> Whereabouts:
+        """As `session`, for one that another daemon may have. Raises 'not_found'."""
+        ...
+
+    async def living(self) -> list[str]:
+        """The daemons that gave a sign of life in time."""
         ...
 
     async def create_session(self, info: SessionInfo, events: Sequence[Event]) -> None:

@@ -22,7 +22,7 @@ from sqlalchemy import (
     update,
 )
 
-from openagent.plugins.store import Holder, StoredSession
+from openagent.plugins.store import Holder, StoredSession, Whereabouts
 from openagent.protocol.errors import OpenAgentError
 from openagent.store import sessions as stored_sessions
 from openagent.store.tables import daemons, sessions
@@ -76,6 +76,17 @@ def give_back(connection: Connection, session: str, holder: Holder) -> None:
 
 def kept(connection: Connection, holder: Holder) -> list[str]:
     return list(connection.execute(select(sessions.c.id).where(sessions.c.daemon == holder.id)).scalars())
+
+
+def whereabouts(connection: Connection, session: str) -> Whereabouts:
+    info = stored_sessions.one(connection, session).info
+    living = select(daemons.c.id).join(sessions, sessions.c.daemon == daemons.c.id)
+    holder = connection.execute(living.where(sessions.c.id == info.id, _lives(connection))).scalar()
+    return Whereabouts(info.id, holder or "", info)
+
+
+def living(connection: Connection) -> list[str]:
+    return list(connection.execute(select(daemons.c.id).where(_lives(connection))).scalars())
 
 
 def is_free(connection: Connection) -> ColumnElement[bool]:

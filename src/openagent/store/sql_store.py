@@ -29,6 +29,7 @@ from openagent.plugins.store import (
     StoredSession,
     UsageRecord,
     UsageTotals,
+    Whereabouts,
 )
 from openagent.plugins.tenant import Tenant
 from openagent.protocol.conversation import RawExchange
@@ -110,6 +111,12 @@ class SqlStore:
 
     async def kept(self) -> list[str]:
         return await self._read(leases.kept, self._holder) if self._holder else []
+
+    async def whereabouts(self, session: str) -> Whereabouts:
+        return await self._read(leases.whereabouts, session)
+
+    async def living(self) -> list[str]:
+        return await self._read(leases.living)
 
     async def create_session(self, info: SessionInfo, events: Sequence[Event]) -> None:
         await self._write(info.id, sessions.create, info, events, self._holder)

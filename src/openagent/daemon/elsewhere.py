@@ -1,0 +1,22 @@
+"""Sessions that other daemons have, as this one asks them. Something outside the daemon knows how to reach them."""
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from openagent.daemon.connection import Connection
+from openagent.protocol.op import Op
+
+
+class Elsewhere(Protocol):
+    async def answer(self, connection: Connection, op: Op) -> bool:
+        """False: it is for this daemon. True: another has answered, and what it said was passed on as it came."""
+        ...
+
+    async def perform(self, connection: Connection, op: Op) -> Struct | None:
+        """None: it is for this daemon. Otherwise what another one answered; what it refused is raised."""
+        ...
+
+    def left(self, connection: Connection) -> None:
+        """The client has gone."""
+        ...

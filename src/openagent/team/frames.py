@@ -1,0 +1,62 @@
+"""What gateways and workers say to each other, and under which names it lies in Redis."""
+
+from typing import get_args
+
+import msgspec
+from msgspec import Struct
+
+from openagent.daemon.callers import Caller
+from openagent.protocol.events import AnyEvent
+
+OWN_OP = "~"
+"""Ids that begin so are a gateway's own ops; no client hears of them."""
+_PREFIX = "openagent"
+
+
+def ops_of(worker: str) -> str:
+    """The stream of what gateways ask a worker."""
+    return f"{_PREFIX}:ops:{worker}"
+
+
+def told_to(gateway: str) -> str:
+    """The stream of what workers tell a gateway's clients."""
+    return f"{_PREFIX}:told:{gateway}"
+
+
+def sign_of(role: str, who: str) -> str:
+    """A key that is there for as long as somebody gives signs of life."""
+    return f"{_PREFIX}:{role}:{who}"
+
+
+def terminal_key(terminal: str) -> str:
+    return f"{_PREFIX}:terminal:{terminal}"
+
+
+class Who(Struct, frozen=True):
+    """Who asks, as a worker has to know it."""
+
+    caller: Caller
+    name: str
+    interactive: bool
+
+
+class Sign(Struct, frozen=True):
+    """What a worker tells of itself with every sign of life."""
+
+    running: int = 0
+
+
+class Head(Struct, frozen=True):
+    """What a gateway looks at in what it passes on."""
+
+    type: str = ""
+    session: str = ""
+    seq: int = 0
+    op_id: str = ""
+
+
+read_head = msgspec.json.Decoder(Head).decode
+read_who = msgspec.json.Decoder(Who).decode
+read_sign = msgspec.json.Decoder(Sign).decode
+DURABLE = frozenset(each.__struct_config__.tag for each in get_args(AnyEvent) if each.durable)
+"""Names of the events that have a number of their own."""

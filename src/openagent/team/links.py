@@ -1,0 +1,185 @@
+"""Redis, as far as gateways and workers speak through it: streams that are read in order, and signs of life.
+
+What is written here is never the only copy of anything: when Redis is gone, or loses all it had, `lost` says so, and
+whoever follows something looks into the store.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, cast
+
+import msgspec
+from redis import asyncio as redis
+from redis.exceptions import RedisError
+
+from openagent.team.frames import Sign, read_sign, sign_of
+
+SIGN_EVERY = 2.0
+SIGN_LASTS = 8
+"""Seconds after which one who gave no sign of life is not asked any more."""
+_BLOCK_MS = 1000
+_ANSWERS_WITHIN = 10.0
+_KEPT = 20_000
+"""Entries of a stream that nobody reads; who reads is never so far behind."""
+_AT_ONCE = 500
+_MOST_UNSENT = 64 * 1024 * 1024
+_log = logging.getLogger(__name__)
+Fields = Mapping[str, str | bytes | int]
+Entry = dict[bytes, bytes]
+
+
+class Links:
+    def __init__(self, url: str) -> None:
+        self._redis: Any = redis.from_url(url, socket_timeout=_ANSWERS_WITHIN, socket_connect_timeout=5)
+        self._unsent: list[tuple[str, Fields]] = []
+        self._unsent_bytes = 0
+        self._something = asyncio.Event()
+        self._looked = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self.is_up = False
+        self.workers: dict[str, Sign] = {}
+        """Those that can be asked."""
+        self.gateways: set[str] = set()
+        self.before_writing: Callable[[], None] = lambda: None
+        """What was sent so far is written now, as it is."""
+
+    def start(
+        self,
+        *,
+        sign: Callable[[], tuple[list[str], Sign]],
+        stream: Mapping[str, Callable[[Entry], None]],
+        lost: Callable[[], None],
+        looked: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`sign` names the keys that say that this process lives; `stream` who hears what comes in which stream;
+        `lost` is called when something that was written may not have come, `looked` after every look at who lives."""
+        self._lost = lost
+        self._tasks = [
+            asyncio.create_task(self._write(), name="team writer"),
+            asyncio.create_task(self._live(sign, looked), name="team signs"),
+            *(asyncio.create_task(self._read(name, hear), name="team reader") for name, hear in stream.items()),
+        ]
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._redis.aclose()
+
+    # Writing
+
+    def send(self, stream: str, fields: Fields) -> None:
+        """Never waits. What cannot be written for long is dropped, and `lost` told."""
+        size = sum(len(value) for value in fields.values() if not isinstance(value, int))
+        if self._unsent_bytes + size > _MOST_UNSENT:
+            self._drop()
+            return
+        self._unsent.append((stream, fields))
+        self._unsent_bytes += size
+        self._something.set()
+
+    @property
+    def unsent(self) -> int:
+        return self._unsent_bytes
+
+    def _drop(self) -> None:
+        self._unsent.clear()
+        self._unsent_bytes = 0
+        self._lost()
+
+    async def _write(self) -> None:
+        while True:
+            await self._something.wait()
+            self._something.clear()
+            self.before_writing()
+            batch, self._unsent = self._unsent, []
+            self._unsent_bytes = 0
+            if not batch:
+                continue
+            try:
+                async with self._redis.pipeline(transaction=False) as pipe:
+                    for stream, fields in batch:
+                        pipe.xadd(stream, dict(fields), maxlen=_KEPT, approximate=True)
+                    for stream in {stream for stream, _ in batch}:
+                        pipe.expire(stream, 600)
+                    await pipe.execute()
+            except (RedisError, OSError) as problem:
+                _log.warning("redis takes nothing", extra={"reason": str(problem)})
+                self.is_up = False
+                self._drop()
+                await asyncio.sleep(0.5)
+
+    # Reading
+
+    async def _read(self, stream: str, hear: Callable[[Entry], None]) -> None:
+        last = "0"
+        while True:
+            try:
+                found = await self._redis.xread({stream: last}, count=_AT_ONCE, block=_BLOCK_MS)
+            except (RedisError, OSError) as problem:
+                _log.warning("redis tells nothing", extra={"reason": str(problem)})
+                self.is_up = False
+                self._lost()
+                await asyncio.sleep(0.5)
+                continue
+            for _, entries in found:
+                for number, fields in cast("list[tuple[bytes, Entry]]", entries):
+                    last = number.decode()
+                    try:
+                        hear(fields)
+                    except Exception:  # the supervisor: one entry that cannot be read takes no other with it
+                        _log.exception("what came through redis could not be taken")
+
+    # Who lives
+
+    async def _live(self, sign: Callable[[], tuple[list[str], Sign]], looked: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            try:
+                await self._look(*sign())
+                self.is_up = True
+            except (RedisError, OSError) as problem:
+                _log.warning("redis is not there", extra={"reason": str(problem)})
+                self.is_up = False
+            self._looked.set()
+            self._looked.clear()
+            try:
+                await looked()
+            except Exception:  # the supervisor: the next look may go better
+                _log.exception("what follows from who lives could not be done")
+            await asyncio.sleep(SIGN_EVERY if self.is_up else 0.5)
+
+    async def _look(self, keys: list[str], sign: Sign) -> None:
+        body = msgspec.json.encode(sign)
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for key in keys:
+                pipe.set(key, body, ex=SIGN_LASTS)
+            await pipe.execute()
+        self.workers = {name: read_sign(body) for name, body in (await self._signs("worker")).items()}
+        self.gateways = set(await self._signs("gateway"))
+
+    async def _signs(self, role: str) -> dict[str, bytes]:
+        pattern = sign_of(role, "*")
+        keys = [key async for key in self._redis.scan_iter(match=pattern, count=1000)]
+        bodies = cast("list[bytes | None]", await self._redis.mget(keys) if keys else [])
+        return {key.decode().rpartition(":")[2]: body for key, body in zip(keys, bodies, strict=True) if body}
+
+    async def next_look(self) -> None:
+        """Returns when it was looked again who lives."""
+        await self._looked.wait()
+
+    async def withdraw(self, keys: list[str]) -> None:
+        """At the end, so that nobody waits for the signs to run out."""
+        try:
+            await self._redis.delete(*keys)
+        except (RedisError, OSError) as problem:
+            _log.info("others notice it by themselves", extra={"reason": str(problem)})
+
+    # Small things that all gateways know
+
+    async def remember(self, key: str, value: str, *, lasts: int) -> None:
+        await self._redis.set(key, value, ex=lasts)
+
+    async def recall(self, key: str) -> str:
+        found = await self._redis.get(key)
+        return found.decode() if found else ""

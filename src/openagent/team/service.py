@@ -1,0 +1,128 @@
+"""What makes a daemon one of many: put together, started and ended."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Literal, NamedTuple
+from uuid import uuid4
+
+import msgspec
+
+from openagent.daemon.daemon import Daemon
+from openagent.daemon.manager import SessionManager
+from openagent.protocol.errors import OpenAgentError
+from openagent.team.frames import Sign, ops_of, sign_of, told_to
+from openagent.team.hosting import Hosting
+from openagent.team.links import Links
+from openagent.team.routing import Routing
+from openagent.team.turn_jobs import TURNS, Accepting, TurnJobs, make_app, open_app
+
+Role = Literal["all", "gateway", "worker"]
+_log = logging.getLogger(__name__)
+
+
+class Part(NamedTuple):
+    """Which part of the team a daemon is."""
+
+    role: Role
+    database: str
+    redis: str
+    at_once: int
+    """Turns that a worker runs at once."""
+    lost_after: float
+    """Seconds without a sign of life after which a worker's turns go to others."""
+    drain_s: float
+    """Seconds that they may go on when it is told to stop."""
+
+
+def role_of(word: str) -> Role:
+    return msgspec.convert(word, Role)
+
+
+class TeamService:
+    def __init__(
+        self,
+        part: Part,
+        holder: str,
+        daemon: Daemon,
+        manager: SessionManager,
+        hourly: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`holder`: under which name this daemon has sessions."""
+        if not part.database.startswith("postgresql"):
+            raise OpenAgentError(
+                "config_error",
+                "`redis` is set, and the daemons of a team share a PostgreSQL database, which is not.",
+                hint='Set `database = "postgresql://user@host/name"`, or take `redis` out to work alone.',
+            )
+        self._part = part
+        self._worker = holder if part.role != "gateway" else ""
+        self._gateway = uuid4().hex
+        self._manager = manager
+        self._links = Links(part.redis)
+        self._app = make_app(part.database)
+        self._hosting = Hosting(daemon, holder, self._links)
+        accepting = Accepting(self._app, self._gateway, TURNS)
+        self.routing = Routing(self._gateway, self._worker, self._links, manager.runtime.store, accepting.accept)
+        self.routing.is_remote = self._hosting.is_remote
+        self._jobs = (
+            TurnJobs(
+                self._app,
+                holder,
+                manager,
+                daemon.bus,
+                self._hosting,
+                perform=daemon.perform,
+                queues=[TURNS],
+                at_once=part.at_once,
+                lost_after=part.lost_after,
+                drain_s=part.drain_s,
+                hourly=hourly,
+            )
+            if self._worker
+            else None
+        )
+
+    @property
+    def has_sessions(self) -> bool:
+        return bool(self._worker)
+
+    async def start(self) -> None:
+        await open_app(self._app)
+        streams = {told_to(self._gateway): self.routing.hear}
+        if self._worker:
+            streams[ops_of(self._worker)] = self._hosting.hear
+        self._links.start(sign=self._sign, stream=streams, lost=self._lost, looked=self._looked)
+        self.routing.start()
+        if self._jobs is not None:
+            self._jobs.start()
+        _log.info("one of a team", extra={"role": self._part.role, "worker": self._worker, "gateway": self._gateway})
+
+    async def drain(self) -> None:
+        """A worker takes nothing new, and what runs may end."""
+        if self._jobs is not None:
+            await self._jobs.drain()
+
+    async def rest(self) -> None:
+        """Before the sessions end."""
+        await self.drain()
+        await self._links.withdraw(self._keys())
+
+    async def close(self) -> None:
+        await self.routing.close()
+        await self._links.close()
+        await self._app.close_async()
+
+    def _keys(self) -> list[str]:
+        worker = [sign_of("worker", self._worker)] if self._worker else []
+        return [sign_of("gateway", self._gateway), *worker]
+
+    def _sign(self) -> tuple[list[str], Sign]:
+        return self._keys(), Sign(running=self._manager.running)
+
+    def _lost(self) -> None:
+        self.routing.lost()
+        self._hosting.lost()
+
+    async def _looked(self) -> None:
+        await asyncio.gather(self.routing.looked(), self._hosting.looked())

@@ -1,0 +1,341 @@
+"""Turns as jobs in PostgreSQL, by procrastinate: one lock for each session, and none that a lost worker keeps.
+
+A message is accepted when its job is committed. The worker that takes the job says the message, once, whoever tried
+before, and the job lasts until the session rests. When its worker is lost, another one takes the job: what the lost
+one had begun is closed by the session's recovery, and the turn goes on from there.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol
+
+from procrastinate import App, BaseRetryStrategy, PsycopgConnector, RetryDecision
+from procrastinate.exceptions import ConnectorException
+from procrastinate.jobs import Job, Status
+
+from openagent.core.audit import Actor, acting
+from openagent.core.session import Session
+from openagent.daemon.bus import EventBus
+from openagent.daemon.connection import Connection
+from openagent.daemon.manager import SessionManager
+from openagent.daemon.sessions_in_use import in_use
+from openagent.plugins.store import Whereabouts
+from openagent.protocol.codec import decode_op, encode_op
+from openagent.protocol.conversation import MessageSend, Sent
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import ErrorRaised, SessionDeleted, TurnCompleted, TurnStarted
+from openagent.protocol.messages import TextPart
+from openagent.team.frames import Who, read_who
+from openagent.team.hosting import encode_who
+from openagent.team.routing import SAID_WITHIN
+
+TURNS = "turns"
+"""The queue of workers without labels."""
+STALLED = 0.7
+"""Of the time after which a worker counts as lost: its jobs are at hand when its sessions are."""
+BEATS = 5
+RESCUE = "*/3 * * * * *"
+"""Every three seconds it is looked for what lost workers left."""
+HOURLY = "17 * * * *"
+MOST_TAKEOVERS = 5
+_CHECK_EVERY = 5.0
+_POOL = 4
+TAKEN_OVER = (
+    "The worker that ran this turn was lost, and another one has taken it over. What it had done until then stands"
+    " above; calls whose result says that they were interrupted may or may not have had their effect. Go on with the"
+    " task from there."
+)
+_log = logging.getLogger(__name__)
+
+
+def queue_of(worker: str) -> str:
+    return f"worker:{worker}"
+
+
+class HeldElsewhereError(Exception):
+    """Another living worker has the session: the job is its."""
+
+    def __init__(self, holder: str) -> None:
+        super().__init__(holder)
+        self.holder = holder
+
+
+class _ToWhomItBelongs(BaseRetryStrategy):
+    def __init__(self, queue: str) -> None:
+        self._queue = queue
+
+    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
+        if isinstance(exception, HeldElsewhereError):
+            return RetryDecision(retry_in={"seconds": 0}, queue=queue_of(exception.holder))
+        if isinstance(exception, OpenAgentError) and exception.info.code != "store_unavailable":
+            return None
+        if job.attempts > 50:
+            return None
+        # Cut off by the end of this worker, or by a database that was away for a while.
+        return RetryDecision(retry_in={"seconds": 1}, queue=self._queue)
+
+
+class Return(NamedTuple):
+    """Where the answer to a message goes."""
+
+    gateway: str
+    client: str
+    who: str
+    at: float
+    """When it was accepted."""
+
+
+class Answering(Protocol):
+    """What turns a client of a gateway into a connection of this worker."""
+
+    def answering(self, gateway: str, name: str, who: Who) -> AbstractContextManager[Connection]: ...
+
+
+def make_app(url: str) -> App:
+    plain = url.replace("postgresql+psycopg://", "postgresql://", 1)
+    return App(connector=PsycopgConnector(conninfo=plain, min_size=1, max_size=_POOL + 2, timeout=10))
+
+
+async def open_app(app: App) -> None:
+    """With its tables, which whoever comes first makes."""
+    await app.open_async()
+    there = "SELECT to_regclass('procrastinate_jobs') IS NOT NULL AS there"
+    if not (await app.connector.execute_query_one_async(there))["there"]:
+        try:
+            await app.schema_manager.apply_schema_async()
+        except Exception:
+            # Another one made them at the same time; if not, this is the reason why there are none.
+            if not (await app.connector.execute_query_one_async(there))["there"]:
+                raise
+
+
+class Accepting:
+    """The gateways' side of it."""
+
+    def __init__(self, app: App, gateway: str, queue: str) -> None:
+        self._app = app
+        self._gateway = gateway
+        self._queue = queue
+
+    async def accept(self, op: MessageSend, connection: Connection, where: Whereabouts, name: str) -> int:
+        arguments = {
+            "session": where.session,
+            "op": encode_op(op).decode(),
+            "who": encode_who(connection),
+            "gateway": self._gateway,
+            "client": name,
+            "since": 0 if op.again else where.info.seq,
+            "at": time.time(),
+        }
+        queue = queue_of(where.holder) if where.holder else self._queue
+        job = self._app.configure_task("turn", lock=where.session, queue=queue)
+        try:
+            return await job.defer_async(**arguments)
+        except Exception as problem:
+            raise OpenAgentError(
+                "store_unavailable",
+                f"The message could not be kept: {problem}.",
+                hint="It was not taken. Send it again when the database is back.",
+            ) from problem
+
+
+class TurnJobs:
+    """The workers' side of it."""
+
+    def __init__(
+        self,
+        app: App,
+        worker: str,
+        manager: SessionManager,
+        bus: EventBus,
+        answering: Answering,
+        *,
+        perform: Callable[[Connection, MessageSend], Awaitable[Sent]],
+        queues: Sequence[str],
+        at_once: int,
+        lost_after: float,
+        drain_s: float,
+        hourly: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._app = app
+        self._worker = worker
+        self._manager = manager
+        self._store = manager.runtime.store
+        self._answering = answering
+        self._perform = perform
+        self._queues = [*queues, queue_of(worker)]
+        self._queue = queues[0]
+        self._at_once = at_once
+        self._stalled_after = lost_after * STALLED
+        self._drain_s = drain_s
+        self._hourly = hourly
+        self._resting: dict[str, asyncio.Event] = {}
+        """By session, of the jobs that run here: set when one of its turns has ended."""
+        self._running: asyncio.Task[None] | None = None
+        self._guarding: set[asyncio.Task[None]] = set()
+        self._draining = False
+        bus.subscribe(TurnCompleted, self._ended)
+        bus.subscribe(SessionDeleted, self._ended)
+        bus.subscribe(TurnStarted, self._started)
+        retry = _ToWhomItBelongs(self._queue)
+        app.task(name="turn", retry=retry)(self._turn)
+        app.periodic(cron=RESCUE, periodic_id="rescue")(
+            app.task(name="rescue", queue=self._queue, queueing_lock="rescue")(self._rescue)
+        )
+        app.periodic(cron=HOURLY, periodic_id="hourly")(
+            app.task(name="hourly", queue=self._queue, queueing_lock="hourly", lock="hourly")(self._every_hour)
+        )
+
+    def start(self) -> None:
+        self._running = asyncio.create_task(self._run(), name="team jobs")
+
+    async def drain(self) -> None:
+        """No more jobs are taken; those that run may end, for a while. The others are left to other workers."""
+        self._draining = True
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+            self._running = None
+        await asyncio.gather(*self._guarding, return_exceptions=True)
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self._app.run_worker_async(
+                    queues=self._queues,
+                    name=self._worker,
+                    concurrency=self._at_once,
+                    fetch_job_polling_interval=2.0,
+                    shutdown_graceful_timeout=self._drain_s,
+                    delete_jobs="always",
+                    install_signal_handlers=False,
+                    update_heartbeat_interval=self._stalled_after / BEATS,
+                    stalled_worker_timeout=self._stalled_after,
+                )
+            except Exception as problem:  # the supervisor: a database that was away is there again at some time
+                _log.warning("no jobs are taken", extra={"reason": str(problem)})
+            await asyncio.sleep(1.0)
+
+    # A turn
+
+    async def _turn(self, *, session: str, op: str, who: str, gateway: str, client: str, since: int, at: float) -> None:
+        """Without an op it stands for a turn that runs already."""
+        rests = self._resting.setdefault(session, asyncio.Event())
+        try:
+            with in_use():
+                found = await self._take(session)
+                message = decode_op(op.encode()) if op else None
+                if isinstance(message, MessageSend) and not await self._was_said(found, message.id, since):
+                    await self._say(found, message, Return(gateway, client, who, at))
+                else:
+                    await self._go_on(found)
+            await self._until_it_rests(session, rests)
+        finally:
+            if self._resting.get(session) is rests:
+                del self._resting[session]
+
+    async def _take(self, session: str) -> Session:
+        try:
+            return await self._manager.get(session)
+        except OpenAgentError as problem:
+            if problem.info.code != "conflict":
+                raise
+            where = await self._store.whereabouts(session)
+            if where.holder in ("", self._worker):  # it changes hands right now
+                await asyncio.sleep(0.5)
+            raise HeldElsewhereError(where.holder or self._worker) from None
+
+    async def _was_said(self, session: Session, op_id: str, since: int) -> bool:
+        return any(event.seq > since for event in await session.recorder.outbox.messages_of(op_id))
+
+    async def _say(self, session: Session, message: MessageSend, to: Return) -> None:
+        with self._answering.answering(to.gateway, to.client, read_who(to.who.encode())) as connection:
+            try:
+                sent = await self._perform(connection, message)
+            except OpenAgentError as problem:
+                if problem.info.code in ("store_unavailable", "shutting_down"):
+                    raise
+                connection.refuse(problem, message.id)
+                if time.time() - to.at > SAID_WITHIN:  # the sender was told that it is accepted
+                    session.post(ErrorRaised(error=problem.info), op_id=message.id)
+            else:
+                connection.reply(message, sent)
+
+    async def _go_on(self, session: Session) -> None:
+        """With a turn that a lost worker had begun, and that nobody has gone on with since."""
+        newest = session.info.turn_count
+        ends = await session.recorder.outbox.ends(newest - MOST_TAKEOVERS, newest)
+        if session.running or session.inbox.waiting or not ends or ends[-1].turn != newest:
+            return
+        if ends[-1].reason != "interrupted":
+            return
+        if len(ends) > MOST_TAKEOVERS and all(end.reason == "interrupted" for end in ends):
+            _log.error("its turns were lost too often", extra={"session": session.id})
+            return
+        with acting(Actor("team", "team", "", "turn")):
+            await session.send([TextPart(TAKEN_OVER)], f"taken-over-{newest}", again=True)
+
+    async def _until_it_rests(self, session: str, rests: asyncio.Event) -> None:
+        while True:
+            found = self._manager.loaded(session)
+            if found is None or not (found.running or found.inbox.goes_on):
+                return
+            rests.clear()
+            try:
+                async with asyncio.timeout(_CHECK_EVERY):
+                    await rests.wait()
+            except TimeoutError:
+                pass
+
+    def _ended(self, event: TurnCompleted | SessionDeleted) -> None:
+        if (rests := self._resting.get(event.session)) is not None:
+            # The session itself goes on after this event, with what waits.
+            asyncio.get_running_loop().call_soon(rests.set)
+
+    def _started(self, event: TurnStarted) -> None:
+        """A turn that no job stands for gets one, so that it is taken over too."""
+        found = self._manager.loaded(event.session)
+        if self._draining or event.session in self._resting or found is None or found.info.parent:
+            return
+        task = asyncio.create_task(self._guard(event.session))
+        self._guarding.add(task)
+        task.add_done_callback(self._guarding.discard)
+
+    async def _guard(self, session: str) -> None:
+        job = self._app.configure_task("turn", lock=session, queue=queue_of(self._worker))
+        try:
+            await job.defer_async(session=session, op="", who="", gateway="", client="", since=0, at=time.time())
+        except Exception as problem:  # the turn runs all the same
+            _log.warning("a turn without a job", extra={"session": session, "reason": str(problem)})
+
+    # Once in the cluster
+
+    async def _rescue(self, timestamp: int) -> None:
+        """What lost workers had goes to others."""
+        for job in await self._app.job_manager.get_stalled_jobs(seconds_since_heartbeat=self._stalled_after):
+            await self._hand_on(job)
+        living = {queue_of(each) for each in await self._store.living()}
+        for queue in await self._app.job_manager.list_queues_async(status=Status.TODO.value):
+            name = str(queue["name"])
+            if name.startswith(queue_of("")) and name not in living and queue["todo"]:
+                for job in await self._app.job_manager.list_jobs_async(queue=name, status=Status.TODO.value):
+                    await self._hand_on(job)
+
+    async def _hand_on(self, job: Job) -> None:
+        """As a job of its own: one who was frozen and ends the old one later ends nothing else."""
+        if job.id is None:
+            return
+        if job.task_name == "turn":
+            _log.warning("a turn is handed on", extra={"session": job.lock, "job": job.id})
+            again = self._app.configure_task("turn", lock=job.lock, queue=self._queue)
+            await again.defer_async(**dict(job.task_kwargs))
+        try:
+            await self._app.job_manager.finish_job_by_id_async(job.id, Status.FAILED, delete_job=True)
+        except ConnectorException as problem:  # it has ended meanwhile
+            _log.info("was handed on already", extra={"job": job.id, "reason": str(problem)})
+
+    async def _every_hour(self, timestamp: int) -> None:
+        await self._hourly()

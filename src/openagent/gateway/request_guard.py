@@ -25,6 +25,7 @@ TRACE = "Trace-Id"
 WEBSOCKET = "/ws"
 METRICS = "/metrics"
 GRAPHQL = "/graphql"
+SOCKET_IO = "/socket.io"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
@@ -136,7 +137,7 @@ class Guard:
 
 def is_guarded(path: str) -> bool:
     """Everything but the app's own files, which tell nothing about anybody, and the way in itself."""
-    return (path in ("/api", METRICS, GRAPHQL) or path.startswith(("/api/", WEBSOCKET))) and path != LOGIN
+    return (path in ("/api", METRICS, GRAPHQL) or path.startswith(("/api/", WEBSOCKET, SOCKET_IO))) and path != LOGIN
 
 
 def _is_safe(scope: Scope) -> bool:

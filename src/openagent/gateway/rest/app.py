@@ -9,14 +9,14 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match, Route, WebSocketRoute
+from starlette.routing import Match, Mount, Route, WebSocketRoute
 
 from openagent.daemon.connection import trace_id
 from openagent.daemon.daemon import Daemon
 from openagent.gateway.authentication import Gate
 from openagent.gateway.crowd import Peer
 from openagent.gateway.graphql.door import Door
-from openagent.gateway.request_guard import GRAPHQL, WEBSOCKET, Guard, is_guarded
+from openagent.gateway.request_guard import GRAPHQL, SOCKET_IO, WEBSOCKET, Guard, is_guarded
 from openagent.gateway.rest import openapi, problems
 from openagent.gateway.rest.asking import Asking
 from openagent.gateway.rest.browser import browser_rows
@@ -26,6 +26,7 @@ from openagent.gateway.rest.scraping import scrape_row
 from openagent.gateway.rest.shell_runs import ShellRuns
 from openagent.gateway.rest.talking import Talking
 from openagent.gateway.rest.waiting import Waiting
+from openagent.gateway.socketio.door import SocketDoor
 from openagent.gateway.static import StaticFiles
 from openagent.gateway.websocket import websocket_endpoint
 from openagent.protocol.errors import OpenAgentError
@@ -58,6 +59,7 @@ def web_app(
     graphql = Door(asking)
     app.routes.append(Route(GRAPHQL, graphql.respond, methods=["POST"]))
     app.routes.append(Route(GRAPHQL, graphql.describe, methods=["GET"]))
+    app.routes.append(Mount(SOCKET_IO, SocketDoor(daemon)))
     app.routes.append(WebSocketRoute(WEBSOCKET, websocket_endpoint(daemon)))
     app.routes.append(Route(_FILES, StaticFiles().respond, methods=["GET", "HEAD"]))
     return guard

@@ -1,0 +1,1 @@
+"""Sessions for Socket.IO clients, at /socket.io."""

@@ -26,7 +26,7 @@ from openagent.codebase.service import IndexService
 from openagent.collectors.registry import built_in_collectors
 from openagent.config.cache import ConfigCache
 from openagent.config.project import RULES
-from openagent.config.settings import SearchSettings
+from openagent.config.settings import BackupSettings, SearchSettings
 from openagent.context.intent import IntentGate
 from openagent.context.recall import StoredMemory
 from openagent.context.service import ContextService
@@ -226,7 +226,7 @@ def assemble(
     hidden = [
         *_kept_from_agents(home, configs.environment({})),
         own_file(configs),
-        *([Path(kept).expanduser()] if kept else []),
+        *([Path(kept).expanduser()] if kept and not kept.startswith("s3://") else []),
     ]
 
     wanted = settings.telemetry.otlp or configs.environment({}).get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
@@ -437,10 +437,15 @@ def assemble(
 
     @functools.cache
     def backups() -> "BackupService":
+        from openagent.backups.bucket import Bucket, secret_in
         from openagent.backups.home import Home
         from openagent.backups.service import BackupService
 
-        return BackupService(Home(configs.environment({})), models.vault, lambda: configs.load().settings)
+        def bucket(settings: BackupSettings) -> Bucket:
+            return Bucket(settings, configs.environment({}), lambda: secret_in(models.vault))
+
+        place = Home(configs.environment({}))
+        return BackupService(place, models.vault, lambda: configs.load().settings, bucket=bucket, extras=extras)
 
     async def make_due_backup() -> None:
         if configs.load().settings.backup.daily:

@@ -8,12 +8,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openagent.backups import archive
+from openagent.backups.bucket import Bucket, is_bucket, secret_in
 from openagent.backups.home import DATABASE, VAULT, Home
 from openagent.backups.trying import check_database
 from openagent.config.cache import ConfigCache
 from openagent.daemon.lifecycle import HomeLock
+from openagent.plugins.extras import Extras
 from openagent.protocol.errors import OpenAgentError
 from openagent.store.dump import fill_postgresql, set_free
 from openagent.store.engine import is_sqlite, sqlite_file
@@ -51,17 +54,29 @@ class Restored(Struct, frozen=True):
 
 def restore(wanted: Wanted, env: Mapping[str, str]) -> Restored:
     path, home = Path(os.path.abspath(os.path.expanduser(wanted.archive))), Home(env)
-    archive.peek(path)  # before anything is made for it
+    elsewhere = is_bucket(wanted.archive)
+    if not elsewhere:
+        archive.peek(path)  # before anything is made for it
     lock = HomeLock(home.data)
     lock.acquire()
     try:
         with TemporaryDirectory(prefix=".restoring-", dir=home.data) as staging:
-            return _Restoring(path, home, env, Path(staging)).restore(wanted)
+            if elsewhere:
+                Extras(home.data)  # what was fetched can be imported from here on
+                path = _fetched(wanted.archive, home, env, Path(staging))
+            return _Restoring(path, home, env, Path(staging, "unpacked")).restore(wanted)
     except OSError as problem:
         told = f"The backup could not be restored: {problem.strerror or problem} ({problem.filename or home.data})."
         raise OpenAgentError("store_error", told, hint="Check the disk and its free space, and try again.") from None
     finally:
         lock.release()
+
+
+def _fetched(url: str, home: Home, env: Mapping[str, str], into: Path) -> Path:
+    """From the bucket that the address names, with the credentials that are here."""
+    settings = ConfigCache(env).load().settings.backup
+    folder, _, name = url.rpartition("/")
+    return Bucket(replace(settings, folder=folder), env, lambda: secret_in(Vault(home.data))).fetch(name, into)
 
 
 class _Restoring:
@@ -74,6 +89,7 @@ class _Restoring:
 
     def restore(self, wanted: Wanted) -> Restored:
         """Everything that can fail comes before the first change."""
+        self._staging.mkdir(mode=0o700)
         manifest = archive.unpack(self._path, self._staging)
         check_database(self._path, self._staging, manifest)
         url = self._store_url(manifest, wanted.replace)

@@ -7,17 +7,20 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from secrets import token_hex
 from tempfile import TemporaryDirectory
 
 from openagent import __version__
 from openagent.backups import archive
+from openagent.backups.bucket import Bucket, is_bucket
 from openagent.backups.home import DATABASE, VAULT, Home
 from openagent.backups.thinning import outlived
 from openagent.backups.trying import tried_out
-from openagent.config.settings import Settings, size_in_bytes
+from openagent.config.settings import BackupSettings, Settings, size_in_bytes
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.filesystem.locks import holding
+from openagent.plugins.extras import Extras
 from openagent.protocol.backups import (
     BackupCreate,
     BackupInfo,
@@ -43,10 +46,20 @@ _LEFT_FREE = 256 * 1024 * 1024
 
 
 class BackupService:
-    def __init__(self, home: Home, vault: Vault, settings: Callable[[], Settings]) -> None:
+    def __init__(
+        self,
+        home: Home,
+        vault: Vault,
+        settings: Callable[[], Settings],
+        *,
+        bucket: Callable[[BackupSettings], Bucket],
+        extras: Extras,
+    ) -> None:
         self._home = home
         self._vault = vault
         self._settings = settings
+        self._bucket_of = bucket
+        self._extras = extras
         self._problem = ""
         """Why the last daily one was not made."""
 
@@ -61,6 +74,7 @@ class BackupService:
     async def make_due(self) -> BackupMade:
         """The daily one, when it is time, and none of those that had theirs."""
         try:
+            await self._prepare()
             made = await asyncio.to_thread(self._due, self._settings().backup.checkpoints)
         except OpenAgentError as problem:
             self._problem = problem.info.message
@@ -71,14 +85,16 @@ class BackupService:
     async def _create(self, connection: Connection, op: BackupCreate) -> BackupMade:
         if op.due:
             return await self.make_due()
+        await self._prepare()
         begun = time.monotonic()
         made = await asyncio.to_thread(self._make, "by hand", op.checkpoints or self._settings().backup.checkpoints)
         return BackupMade(made, seconds=round(time.monotonic() - begun, 2))
 
     async def _list(self, connection: Connection, op: BackupsList) -> BackupList:
+        await self._prepare()
         settings = self._settings().backup
         return BackupList(
-            folder=str(self._folder),
+            folder=settings.folder if is_bucket(settings.folder) else str(self._folder),
             backups=await asyncio.to_thread(self._found),
             daily=settings.daily,
             keep_days=settings.keep_days,
@@ -87,6 +103,7 @@ class BackupService:
         )
 
     async def _verify(self, connection: Connection, op: BackupVerify) -> BackupTried:
+        await self._prepare()
         return await asyncio.to_thread(self._tried, op.archive)
 
     async def _key(self, connection: Connection, op: BackupKey) -> RecoveryKey:
@@ -96,8 +113,20 @@ class BackupService:
     def _folder(self) -> Path:
         return folder_of(self._settings(), self._home.data)
 
+    async def _prepare(self) -> None:
+        if is_bucket(self._settings().backup.folder):
+            await self._extras.fetch("s3", lambda _stage, _done, _total: None)
+
+    @property
+    def _bucket(self) -> Bucket | None:
+        settings = self._settings().backup
+        return self._bucket_of(settings) if is_bucket(settings.folder) else None
+
     def _found(self) -> list[BackupInfo]:
-        found = [archive.described(path) for path in self._folder.glob(f"*{archive.SUFFIX}")]
+        if (bucket := self._bucket) is not None:
+            found = bucket.list()
+        else:
+            found = [archive.described(path) for path in self._folder.glob(f"*{archive.SUFFIX}")]
         return sorted(found, key=lambda each: each.created_at, reverse=True)
 
     def _due(self, checkpoints: bool) -> BackupMade:
@@ -113,8 +142,12 @@ class BackupService:
             keep_days=settings.keep_days,
             max_bytes=size_in_bytes(settings.max_size),
         )
+        bucket = self._bucket
         for each in gone:
-            Path(each.path).unlink(missing_ok=True)
+            if bucket is not None:
+                bucket.remove(each.name)
+            else:
+                Path(each.path).unlink(missing_ok=True)
         return BackupMade(made, [each.name for each in gone], round(time.monotonic() - begun, 2))
 
     def _make(self, kind: BackupKind, checkpoints: bool) -> BackupInfo:
@@ -164,6 +197,9 @@ class BackupService:
         archive.write(written, about, files)
         shutil.rmtree(gathered)
         tried_out(written, staging / "tried", self._vault)
+        if (bucket := self._bucket) is not None:
+            # Others may keep theirs in the same place.
+            return bucket.put(written, f"{_stem(at)}-{token_hex(3)}{archive.SUFFIX}", archive.described(written))
         name = _free_name(folder, at)
         os.rename(written, name)
         _flush(folder)
@@ -178,11 +214,13 @@ class BackupService:
 
     def _tried(self, name: str) -> BackupTried:
         begun = time.monotonic()
-        path = self._folder / os.path.expanduser(name)
+        bucket, path = self._bucket, self._folder / os.path.expanduser(name)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".trying-", dir=self._folder) as staging:
-            done = tried_out(path, Path(staging), self._vault)
-        found = archive.described(path)
+            if bucket is not None and not path.exists():
+                path = bucket.fetch(name, Path(staging))
+            done = tried_out(path, Path(staging, "tried"), self._vault)
+            found = archive.described(path)
         return BackupTried(found, done.files, done.keys, round(time.monotonic() - begun, 2))
 
     def _refuse_full_disk(self, folder: Path, checkpoints: bool) -> None:
@@ -198,12 +236,17 @@ class BackupService:
 
 
 def folder_of(settings: Settings, home: Path) -> Path:
-    return Path(os.path.expanduser(settings.backup.folder)) if settings.backup.folder else home / "backups"
+    """Of backups in a bucket: where they are made."""
+    folder = settings.backup.folder
+    return Path(os.path.expanduser(folder)) if folder and not is_bucket(folder) else home / "backups"
+
+
+def _stem(at: float) -> str:
+    return f"openagent-{time.strftime('%Y%m%d-%H%M%S', time.localtime(at))}"
 
 
 def _free_name(folder: Path, at: float) -> Path:
-    stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(at))
-    names = (folder / f"openagent-{stamp}{more}{archive.SUFFIX}" for more in ("", *(f"-{n}" for n in range(2, 1000))))
+    names = (folder / f"{_stem(at)}{more}{archive.SUFFIX}" for more in ("", *(f"-{n}" for n in range(2, 1000))))
     return next(name for name in names if not name.exists())
 
 

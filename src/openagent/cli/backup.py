@@ -140,6 +140,7 @@ def key(as_json: bool) -> None:
     "restore",
     "openagent backup restore openagent-20261118-031500.tar.gz",
     "openagent backup restore /media/disk/openagent-20261118-031500.tar.gz --key-file ~/openagent.key",
+    "openagent backup restore s3://backups/home/openagent-20261118-031500-3fa1c2.tar.gz --without-keys",
 )
 @click.argument("archive", metavar="ARCHIVE")
 @click.option("--home", metavar="DIR", help="The data home to restore into. Default: the usual one.")
@@ -177,6 +178,8 @@ def restore(
 
 
 def _in_folder(archive: str, env: dict[str, str]) -> str:
+    if archive.startswith("s3://"):
+        return archive
     given = os.path.abspath(os.path.expanduser(archive))
     usual = os.path.join(locations.data_home(env), "backups", archive)
     return usual if not os.path.exists(given) and os.path.exists(usual) else given

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import msgspec
 
-_SECRET_KEYS = frozenset({"api_key", "client_secret"})
+_SECRET_KEYS = frozenset({"api_key", "client_secret", "secret_key"})
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password|credential", re.IGNORECASE)
 _PASSWORD_IN_URL = re.compile(r"(?P<before>://[^/@\s]*:)[^/@\s]+(?=@)")
 _TELLING_LENGTH = 16

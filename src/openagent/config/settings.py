@@ -327,13 +327,31 @@ class TeamSettings(Struct, frozen=True, kw_only=True):
     worker."""
 
 
+class BucketSettings(Struct, frozen=True, kw_only=True):
+    """An S3-compatible store, where `backup.folder` is `s3://BUCKET/PREFIX`. Needs the extra `s3`."""
+
+    endpoint: Address = ""
+    """Its address. Empty: `AWS_ENDPOINT_URL` of the daemon's environment, or Amazon's."""
+    region: str = ""
+    """Empty: `AWS_REGION`, or `us-east-1`."""
+    access_key: str = ""
+    """Who asks. Empty: `AWS_ACCESS_KEY_ID`."""
+    secret_key: str = ""
+    """Write `"${VARIABLE}"`, so that the file holds no secret. Empty: `AWS_SECRET_ACCESS_KEY`, or the vault's, from
+    `openagent auth add s3 --no-test`."""
+
+    def __repr__(self) -> str:
+        return _repr_without_secrets(self)
+
+
 class BackupSettings(Struct, frozen=True, kw_only=True):
     """Backups: sessions, sealed keys, settings and templates in an archive."""
 
     daily: bool = True
     """Make one a day, while everybody works on."""
     folder: str = ""
-    """Where they are kept, best on another disk. Empty: `backups` in the data home."""
+    """Where they are kept, best on another disk, or `s3://BUCKET/PREFIX`. Empty: `backups` in the data home."""
+    s3: BucketSettings = BucketSettings()
     keep_days: Count = 30
     """Days after which a daily one is taken away. Those made by hand stay."""
     max_size: Size = "5g"

@@ -55,6 +55,7 @@ EXTRAS = {
         ("socketio", "engineio"),
         1,
     ),
+    "s3": _Extra("keep backups in an S3-compatible store", "backups are kept in a folder", ("minio",), 3),
     "tokenizer": _Extra(
         "count tokens exactly where a provider tells none", "such counts are estimated", ("bpe_openai",), 40
     ),

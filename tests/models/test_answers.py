@@ -213,3 +213,18 @@ async def test_a_key_that_is_needed_and_not_there_is_asked_for_by_name(tmp_path:
     assert refused.value.info.code == "auth_failed"
     assert "There is no API key for anthropic" in refused.value.info.message
     assert "openagent auth add anthropic`, or set ANTHROPIC_API_KEY" in refused.value.info.hint
+
+
+async def test_where_one_address_dies_in_mid_answer_the_next_one_goes_on_and_stays(tmp_path: Path) -> None:
+    dying = {"chunks": ["From ", "the first"], "fault": {"name": "disconnect", "after": 1}}
+    async with Simulator([dying]) as first, Simulator({"steps": [{"text": "From the second."}], "loop": True}) as other:
+        config = provider("mine", "compatible", first, f'base_urls = ["{other.base_url}/v1"]')
+        async with place(tmp_path, first, config, **NO_RETRIES) as house, await house.client() as client:
+            here = await session(house, client, "mine/m")
+            completed, seen = await turn(client, here)
+            assert (completed.reason, completed.text) == ("done", "From the second.")
+            (retry,) = only(seen, e.RetryScheduled)
+            assert f"{other.base_url}/v1 is asked instead" in retry.error.message
+            completed, seen = await turn(client, here, "again")
+            assert (completed.text, only(seen, e.RetryScheduled)) == ("From the second.", [])
+            assert len(first.requests) == 1, "it is set aside"

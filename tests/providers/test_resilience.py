@@ -32,6 +32,7 @@ from openagent.providers.cache import CachingProvider
 from openagent.providers.failover import FailoverPolicy, FailoverProvider, ModelChoice
 from openagent.providers.retry import RetryingProvider, RetryPolicy
 from openagent.providers.routing import DEFAULT_RULES, RoutingProvider, RoutingRule, choose
+from openagent.providers.several_endpoints import SeveralEndpoints
 
 from .harness import FORMATS, MODELS, answer_to, ask, connect, items_of, text_of, user
 
@@ -455,3 +456,26 @@ async def test_a_failed_answer_is_not_cached():
         with pytest.raises(RateLimited):
             await items_of(provider, ask("chat", temperature=0))
         assert text_of((await answer_to(provider, ask("chat", temperature=0))).parts)
+
+
+async def test_an_address_that_was_set_aside_is_asked_again_in_time() -> None:
+    now = 0.0
+    async with (
+        Simulator({"steps": [{"text": "near"}], "loop": True}) as near,
+        Simulator({"steps": [{"text": "far"}], "loop": True}) as far,
+        connect("chat", near) as one,
+        connect("chat", far) as two,
+    ):
+        several = SeveralEndpoints([("near", one), ("far", two)], clock=lambda: now)
+        near.fail_next("503", times=2)
+        assert shown(await items_of(several, ask("chat"))) == "far"
+        now = 29.0
+        assert shown(await items_of(several, ask("chat"))) == "far"
+        assert len(near.requests) == 1
+        now = 31.0
+        assert shown(await items_of(several, ask("chat"))) == "far", "still down: set aside for twice as long"
+        now = 90.0
+        assert shown(await items_of(several, ask("chat"))) == "far"
+        now = 92.0
+        assert shown(await items_of(several, ask("chat"))) == "near"
+        assert len(near.requests) == 3

@@ -118,6 +118,11 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
     """The key. Write `"${VARIABLE}"`, so that the file holds no secret; an unset variable means no key."""
     base_url: Address = ""
     """Empty: the provider's usual address."""
+    base_urls: list[Address] = []
+    """More addresses of the same, such as other regions, with the same key. Where one does not answer, the next one is
+    asked at once; the one that failed is set aside for half a minute, longer every time, and then asked again."""
+    nearest: bool = False
+    """Of several addresses, ask the one that began to answer soonest of late, in place of the first."""
     wire_profile: str = "native"
     """Which headers are sent, in which order: `native`, `reference` or a profile of yours."""
     api: Literal["responses", "chat"] | None = None

@@ -43,6 +43,7 @@ from openagent.providers.local import LocalProvider, installed_models
 from openagent.providers.retry import RetryPolicy
 from openagent.providers.routing import DEFAULT_RULES, RoutingProvider, RoutingRule
 from openagent.providers.several_credentials import Held, SeveralCredentials
+from openagent.providers.several_endpoints import SeveralEndpoints
 from openagent.providers.variables import chosen_model, what_is_missing
 from openagent.providers.vendors import BY_NAME, vendor_of_model
 from openagent.providers.wire import AUTH, WireProfile
@@ -435,16 +436,22 @@ class RedactingProvider:
 
     async def describe(self, model: str) -> ModelInfo | None:
         """Only servers that speak OpenAI's format tell more than the names of their models."""
-        return await self._inner.describe(model) if isinstance(self._inner, ChatProvider) else None
+        inner = self._asked_first
+        return await inner.describe(model) if isinstance(inner, ChatProvider) else None
 
     async def get(self, path: str) -> None:
         """Asks for one thing of a provider that is spoken to over HTTP, and sees whether it is refused."""
-        if isinstance(self._inner, HttpProvider):
+        inner = self._asked_first
+        if isinstance(inner, HttpProvider):
             try:
-                await self._inner.get(path, dict)
+                await inner.get(path, dict)
             except ProviderError as problem:
                 self._mask(problem)
                 raise
+
+    @property
+    def _asked_first(self) -> Provider:
+        return self._inner.first if isinstance(self._inner, SeveralEndpoints) else self._inner
 
     def _mask(self, problem: ProviderError) -> None:
         info = problem.info

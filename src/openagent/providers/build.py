@@ -6,6 +6,8 @@
 from collections.abc import Mapping
 from typing import get_args
 
+from msgspec.structs import replace
+
 from openagent.config.settings import ProviderKind, ProviderSettings
 from openagent.dialects.tongue import Tongues
 from openagent.plugins.provider import Provider
@@ -20,6 +22,7 @@ from openagent.providers.github import GithubProvider
 from openagent.providers.http import Credential, Endpoint
 from openagent.providers.responses import ResponsesProvider
 from openagent.providers.retry import RetryingProvider, RetryPolicy
+from openagent.providers.several_endpoints import SeveralEndpoints
 from openagent.providers.vertex import ServiceAccount
 from openagent.providers.wire import BUILT_IN, AuthKind, WireProfile
 
@@ -111,6 +114,14 @@ def build_provider(
     that gives a token which is kept fresh."""
     if settings.kind == "demo":
         return DemoProvider(name)
+    if settings.base_urls:
+        others = [replace(settings, base_url=url, base_urls=[]) for url in settings.base_urls]
+        own = [replace(settings, base_urls=[])] if settings.base_url else []
+        built = [
+            (each.base_url, build_provider(name, each, env, profiles=profiles, credential=credential))
+            for each in (*own, *others)
+        ]
+        return SeveralEndpoints(built, nearest=settings.nearest)
     profile = _profile(name, settings, profiles or {})
     if settings.kind == "gemini" and (account := _service_account(name, settings, env, credential)):
         return _vertex(name, settings, env, profile, account)

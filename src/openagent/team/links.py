@@ -16,8 +16,6 @@ from redis.exceptions import RedisError
 from openagent.team.frames import Sign, read_sign, sign_of
 
 SIGN_EVERY = 2.0
-SIGN_LASTS = 8
-"""Seconds after which one who gave no sign of life is not asked any more."""
 _BLOCK_MS = 1000
 _ANSWERS_WITHIN = 10.0
 _KEPT = 20_000
@@ -30,7 +28,9 @@ Entry = dict[bytes, bytes]
 
 
 class Links:
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, lasts: float) -> None:
+        """`lasts`: seconds after which one who gave no sign of life is not asked any more."""
+        self._lasts_ms = round(lasts * 1000)
         self._redis: Any = redis.from_url(url, socket_timeout=_ANSWERS_WITHIN, socket_connect_timeout=5)
         self._unsent: list[tuple[str, Fields]] = []
         self._unsent_bytes = 0
@@ -66,6 +66,11 @@ class Links:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._redis.aclose()
+
+    def _is_down(self, problem: Exception) -> None:
+        if self.is_up:
+            _log.warning("redis is not there", extra={"reason": str(problem)})
+        self.is_up = False
 
     # Writing
 
@@ -105,8 +110,7 @@ class Links:
                         pipe.expire(stream, 600)
                     await pipe.execute()
             except (RedisError, OSError) as problem:
-                _log.warning("redis takes nothing", extra={"reason": str(problem)})
-                self.is_up = False
+                self._is_down(problem)
                 self._drop()
                 await asyncio.sleep(0.5)
 
@@ -118,8 +122,7 @@ class Links:
             try:
                 found = await self._redis.xread({stream: last}, count=_AT_ONCE, block=_BLOCK_MS)
             except (RedisError, OSError) as problem:
-                _log.warning("redis tells nothing", extra={"reason": str(problem)})
-                self.is_up = False
+                self._is_down(problem)
                 self._lost()
                 await asyncio.sleep(0.5)
                 continue
@@ -137,10 +140,11 @@ class Links:
         while True:
             try:
                 await self._look(*sign())
+                if not self.is_up:
+                    _log.info("redis is there")
                 self.is_up = True
             except (RedisError, OSError) as problem:
-                _log.warning("redis is not there", extra={"reason": str(problem)})
-                self.is_up = False
+                self._is_down(problem)
             self._looked.set()
             self._looked.clear()
             try:
@@ -153,7 +157,7 @@ class Links:
         body = msgspec.json.encode(sign)
         async with self._redis.pipeline(transaction=False) as pipe:
             for key in keys:
-                pipe.set(key, body, ex=SIGN_LASTS)
+                pipe.set(key, body, px=self._lasts_ms)
             await pipe.execute()
         self.workers = {name: read_sign(body) for name, body in (await self._signs("worker")).items()}
         self.gateways = set(await self._signs("gateway"))

@@ -61,6 +61,13 @@ class Attachment:
         """The op by which it was asked last."""
 
 
+class _Unanswered(OpenAgentError):
+    """Nobody knows whether it was done."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__("busy", what, hint="Look whether it was done, and try again in a moment.")
+
+
 class _Asked:
     """An op that a worker is to answer."""
 
@@ -124,7 +131,7 @@ class Routing:
             return False
         told = await self._ask(connection, op, target, passed_on=True)
         if isinstance(told, Failed):
-            connection.tell(msgspec.structs.replace(told, op_id=op.id))
+            raise OpenAgentError(**msgspec.structs.asdict(told.error))
         return True
 
     async def perform(self, connection: Connection, op: Op) -> Struct | None:
@@ -170,7 +177,10 @@ class Routing:
     async def _ask(
         self, connection: Connection, op: Op, target: "Whereabouts | str", *, passed_on: bool
     ) -> Reply | Failed:
-        if isinstance(op, MessageSend) and isinstance(target, Whereabouts) and not self._takes_beside(target):
+        if isinstance(op, MessageSend) and isinstance(target, Whereabouts):
+            if self._takes_beside(target):
+                with suppress(_Unanswered):  # whether it was said is found out before it is said
+                    return await self._ask_worker(connection, op, target.holder, passed_on=passed_on)
             return await self._send(connection, op, target, passed_on=passed_on)
         worker = await self._worker_for(target)
         told = await self._ask_worker(connection, op, worker, passed_on=passed_on)
@@ -198,7 +208,7 @@ class Routing:
             async with asyncio.timeout(None if type(op).waits else ANSWERED_WITHIN):
                 return await asked.answer
         except TimeoutError:
-            return _refusal(op, "The worker that has this session does not answer.", "Try again in a moment.")
+            raise _Unanswered("The worker that has this session does not answer.") from None
         finally:
             self._asked.pop((name, op.id), None)
 
@@ -371,9 +381,9 @@ class Routing:
             self._lose(followed)
         for told in self._followers.values():
             told.clear()
-        for (_, op_id), asked in list(self._asked.items()):
-            if asked.worker and not asked.answer.done():
-                asked.answer.set_result(_refusal_of(op_id, "Redis is not there.", "Try again in a moment."))
+        for asked in list(self._asked.values()):
+            if asked.worker and not asked.answer.done() and asked.rejoining is None:
+                asked.answer.set_exception(_Unanswered("Redis went away before the answer came."))
 
     def _follow(self, connection: Connection, *, on: bool) -> None:
         if on:
@@ -399,11 +409,9 @@ class Routing:
             self._changed.set()
             return
         workers = self._links.workers
-        for (_, op_id), asked in list(self._asked.items()):
-            if asked.worker and asked.worker not in workers and not asked.answer.done():
-                asked.answer.set_result(
-                    _refusal_of(op_id, "The worker that has this session was lost.", "Another takes over; try again.")
-                )
+        for asked in list(self._asked.values()):
+            if asked.worker and asked.worker not in workers and not asked.answer.done() and asked.rejoining is None:
+                asked.answer.set_exception(_Unanswered("The worker that has this session was lost."))
         for followed in self._attachments.values():
             if followed.worker and followed.worker not in workers:
                 self._lose(followed)
@@ -473,11 +481,3 @@ def _unreachable(redis_is_up: bool) -> OpenAgentError:
         "No worker can be asked: the one that had the session was lost, or there is none.",
         hint="Another takes over within half a minute. `openagent serve --role worker` starts one.",
     )
-
-
-def _refusal(op: Op, what: str, hint: str) -> Failed:
-    return _refusal_of(op.id, what, hint)
-
-
-def _refusal_of(op_id: str, what: str, hint: str) -> Failed:
-    return Failed(op_id=op_id, at=time.time(), error=ErrorInfo("busy", what, hint=hint))

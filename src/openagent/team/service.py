@@ -18,6 +18,8 @@ from openagent.team.routing import Routing
 from openagent.team.turn_jobs import TURNS, Accepting, TurnJobs, make_app, open_app
 
 Role = Literal["all", "gateway", "worker"]
+SIGN_LASTS = 0.75
+"""Of the time after which a worker is lost: nobody waits for its answers any more when others may have its sessions."""
 _log = logging.getLogger(__name__)
 
 
@@ -59,7 +61,7 @@ class TeamService:
         self._worker = holder if part.role != "gateway" else ""
         self._gateway = uuid4().hex
         self._manager = manager
-        self._links = Links(part.redis)
+        self._links = Links(part.redis, max(5.0, part.lost_after * SIGN_LASTS))
         self._app = make_app(part.database)
         self._hosting = Hosting(daemon, holder, self._links)
         accepting = Accepting(self._app, self._gateway, TURNS)

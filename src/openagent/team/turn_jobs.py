@@ -37,8 +37,8 @@ TURNS = "turns"
 STALLED = 0.7
 """Of the time after which a worker counts as lost: its jobs are at hand when its sessions are."""
 BEATS = 5
-RESCUE = "*/3 * * * * *"
-"""Every three seconds it is looked for what lost workers left."""
+RESCUE = "* * * * * */3"
+"""Every three seconds (they stand last) it is looked for what lost workers left."""
 HOURLY = "17 * * * *"
 MOST_TAKEOVERS = 5
 _CHECK_EVERY = 5.0

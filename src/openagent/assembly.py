@@ -107,6 +107,8 @@ from openagent.workbench.terminals import TerminalService
 from openagent.workbench.workspaces import WorkspaceService
 
 if TYPE_CHECKING:
+    from openagent.access.people import PeopleService
+    from openagent.access.signing_in import SigningInService
     from openagent.backups.service import BackupService
     from openagent.protocol.usage import UsageRow
     from openagent.team.service import TeamService
@@ -378,8 +380,24 @@ def assemble(
     IdleSessions(manager, bus)
     places = Places(configs.environment({}), copies=home / "copies")
     kept_people = SqlPeople(store)
+
+    async def signing_in() -> "SigningInService | None":
+        return await asyncio.to_thread(login_service) if configs.load().settings.people.issuer else None
+
+    @functools.cache
+    def login_service() -> "SigningInService":
+        from openagent.access.signing_in import SigningInService
+
+        return SigningInService(kept_people, people(), access, lambda: configs.load().settings.people)
+
     access = Access(
-        home, SqlAccess(store), kept_people, open_web=open_web, dismiss=daemon.dismiss, problem=places.problem
+        home,
+        SqlAccess(store),
+        kept_people,
+        open_web=open_web,
+        dismiss=daemon.dismiss,
+        problem=places.problem,
+        signing_in=signing_in,
     )
     kept_tasks = SqlTasks(store)
     tasks = TaskService(kept_tasks, bus, home / "tasks")
@@ -395,7 +413,8 @@ def assemble(
         scratch = home / "history"
         return HistoryService(found, manager, bus, prices, search, env=lambda: configs.environment({}), scratch=scratch)
 
-    def people() -> Service:
+    @functools.cache
+    def people() -> "PeopleService":
         from openagent.access.people import PeopleService
 
         def folder() -> Path:

@@ -12,6 +12,7 @@ HOUSE = {
     "history_files": "files of the one who has the machine",
     "history_usage": "of such a file",
     "history_requests": "of such a file",
+    "pending_logins": "nobody's yet",
     "people": "each row is a person",
     "teams": "each row is a team",
     "tasks": "of the folder they are about, which is a person's or a team's",

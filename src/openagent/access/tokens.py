@@ -16,7 +16,7 @@ from openagent.daemon.callers import OWNER, Caller
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.daemon.folders import no_folder
-from openagent.gateway.authentication import Answer, LoggedIn
+from openagent.gateway.authentication import Answer, LoggedIn, SigningIn
 from openagent.plugins.access import AccessStore, PeopleStore, Replay, StoredPerson, StoredToken
 from openagent.plugins.places import Problem, lies_in, refuse_as_workspace
 from openagent.protocol.errors import OpenAgentError
@@ -55,13 +55,15 @@ class Access:
         open_web: Callable[[], Awaitable[str]],
         dismiss: Callable[[str], None],
         problem: Problem,
+        signing_in: Callable[[], Awaitable[SigningIn | None]],
     ) -> None:
         """`open_web` lets browsers in and tells the address, `dismiss` hangs up on whoever came with a token, `problem`
-        tells why a folder can be no workspace."""
+        tells why a folder can be no workspace, `signing_in` is how people log in."""
         self._home = home
         self._problem = problem
         self._store = store
         self._people = people
+        self._signing_in = signing_in
         self._dismiss = dismiss
         self._open_web = open_web
         self._owner = ""
@@ -126,6 +128,9 @@ class Access:
         token, secret = _new_token("browser", scopes, roots, "browser", BROWSER_SECONDS)
         await self._store.add_token(token)
         return LoggedIn(_caller(token.info), secret, token.info.expires_at or 0.0)
+
+    async def signing_in(self) -> SigningIn | None:
+        return await self._signing_in()
 
     async def log_out(self, caller: Caller) -> None:
         if caller.id != OWNER.id:

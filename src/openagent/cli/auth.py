@@ -23,6 +23,7 @@ from openagent.cli.command import (
     print_json,
     say,
 )
+from openagent.cli.team_login import is_server, log_out
 from openagent.cli.terminal import table
 from openagent.client import Client
 from openagent.client.text import ago
@@ -262,12 +263,16 @@ def refresh(provider: str, as_json: bool) -> None:
         say(f"The login to {provider} is good{ends}.")
 
 
-@command("logout", "openagent logout anthropic")
-@click.argument("name", metavar="PROVIDER")
+@command("logout", "openagent logout anthropic", "openagent logout https://agents.example.com")
+@click.argument("name", metavar="PROVIDER | URL")
 @as_json
 def logout(name: str, as_json: bool) -> None:
-    """Forget a provider's key or login. A login is also given back to the provider, where it offers that."""
-    _remove(name, as_json)
+    """Forget a provider's key or login, or log out of a team's server. A login is also given back to the provider,
+    where it offers that."""
+    if is_server(name):
+        log_out(name, as_json)
+    else:
+        _remove(name, as_json)
 
 
 for _command in (add, use, list_entries, remove, login, refresh):

@@ -61,6 +61,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "compact": Entry("openagent.cli.context:compact", "Shorten what the model is shown of a session"),
         "context": Entry("openagent.cli.context:context", "Show what fills the model's window; pin, restore"),
         "agents": Entry("openagent.cli.agents:agents", "Show running agents and their sub-agents; cancel one"),
+        "share": Entry("openagent.cli.people:share", "Share a session with a team, or by a link"),
         "revert": Entry("openagent.cli.undo:revert", "Take back what a session did to one file, or a part of it"),
         "redo": Entry("openagent.cli.undo:redo", "Bring back what `undo` or `revert` took back"),
         "import": Entry("openagent.cli.history:import_history", "Bring your sessions of Claude Code, codex and others"),
@@ -79,9 +80,9 @@ GROUPS: dict[str, dict[str, Entry]] = {
     },
     "team": {
         "access": Entry("openagent.cli.tokens:access", "Give programs and other machines access over HTTP"),
+        "whoami": Entry("openagent.cli.team_login:whoami", "Say who you are to the daemon, and what you may do"),
         "people": Entry("openagent.cli.people:people", "Say who works here beside you, and what they may do"),
         "teams": Entry("openagent.cli.people:teams", "Make teams of people, who share a folder and sessions"),
-        "share": Entry("openagent.cli.people:share", "Share a session with a team, or by a link"),
         "trust": Entry("openagent.cli.trust:trust", "Trust a folder's own settings and rules"),
         "policy": Entry("openagent.cli.policy:policy", "Explain and test the rules for what agents may do"),
         "grants": Entry("openagent.cli.grants:grants", "List and revoke what you allowed for longer than once"),

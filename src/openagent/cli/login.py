@@ -7,6 +7,7 @@ import click
 from openagent.cli.auth import key_stored, login_with_browser, read_key, store_key
 from openagent.cli.choose_model import can_ask, choose, tell
 from openagent.cli.command import as_json, command, complete, plain, print_json, say
+from openagent.cli.team_login import is_server, log_in
 from openagent.protocol.auth import AuthEntry
 from openagent.protocol.errors import OpenAgentError
 
@@ -16,9 +17,10 @@ from openagent.protocol.errors import OpenAgentError
     "openagent login",
     "openagent login anthropic",
     "pass show openai | openagent login openai",
+    "openagent login https://agents.example.com",
     "openagent logout openai",
 )
-@click.argument("provider", metavar="PROVIDER", required=False)
+@click.argument("provider", metavar="PROVIDER | URL", required=False)
 @click.option("--key", "with_key", is_flag=True, help="Store an API key, even where a login with a browser is set up.")
 @click.option("--no-test", is_flag=True, help="Store the key without asking the provider.")
 @as_json
@@ -27,7 +29,12 @@ def login_or_key(provider: str | None, with_key: bool, no_test: bool, as_json: b
 
     With a PROVIDER: log in with a browser where the config says how, with its API key otherwise. The key is typed
     unseen or read from stdin, and kept encrypted on this machine.
+
+    With the address of a team's server: log in there, by a code that you confirm in a browser.
     """
+    if provider and is_server(provider):
+        log_in(provider, as_json)
+        return
     if not provider:
         if not can_ask():
             raise click.UsageError("Which provider? Name one, such as anthropic, openai or gemini.")

@@ -37,6 +37,42 @@ def web_socket_url(url: str) -> str:
     return f"{scheme}://{place}/{'ws' if path in ('', 'login') else path}"
 
 
+def http_url(url: str) -> str:
+    """The same daemon, as a browser has it."""
+    scheme, _, rest = web_socket_url(url).partition("://")
+    return f"{'https' if scheme == 'wss' else 'http'}://{rest.partition('/')[0]}"
+
+
+def _login_file(url: str, env: Mapping[str, str]) -> str:
+    """Of this way to that machine: what was given over a sealed line is shown over no open one."""
+    name = http_url(url).replace("://", "-").replace("/", "-").replace(":", "-")
+    return os.path.join(locations.data_home(env), "logins", name)
+
+
+def kept_login(url: str, env: Mapping[str, str]) -> str:
+    """The token of whoever logged in there from here; empty: nobody did."""
+    try:
+        with open(_login_file(url, env)) as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def keep_login(url: str, token: str, env: Mapping[str, str]) -> None:
+    file = _login_file(url, env)
+    os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
+    forget_login(url, env)
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
+        opened.write(token)
+
+
+def forget_login(url: str, env: Mapping[str, str]) -> None:
+    try:  # noqa: SIM105 -- contextlib would make every command start later
+        os.unlink(_login_file(url, env))
+    except FileNotFoundError:
+        pass
+
+
 def nobody_there(url: str, problem: Exception) -> dict[str, str]:
     """Why a daemon elsewhere was not reached, as data of an error."""
     said = str(problem)
@@ -52,8 +88,9 @@ def machine(url: str) -> str:
 
 
 def token_for(url: str, env: Mapping[str, str]) -> str:
-    """The one that was named, or that of this machine's own daemon, when that is where the address leads."""
-    if token := env.get(TOKEN, ""):
+    """The one that was named, or given to a login there; or that of this machine's own daemon, when that is where the
+    address leads."""
+    if token := env.get(TOKEN, "") or kept_login(url, env):
         return token
     if machine(url).rpartition(":")[0] not in ("127.0.0.1", "localhost", "[::1]"):
         return ""

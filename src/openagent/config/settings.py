@@ -475,6 +475,27 @@ class PeopleSettings(Struct, frozen=True, kw_only=True):
 
     folder: str = "~/openagent-people"
     """Where everybody's folder is made, and every team's. A person works in their own and their teams'."""
+    issuer: str = ""
+    """The address of the OpenID Connect provider that people log in with. Empty: nobody logs in."""
+    client_id: str = ""
+    """What the provider knows this installation as."""
+    client_secret: str = ""
+    """What it proves that with, where the provider wants it. Better `${A_VARIABLE}` than the secret itself."""
+    name: str = ""
+    """What the button to log in calls the provider. Empty: its address."""
+    scopes: str = "openid email profile"
+    """What the provider is asked for."""
+    url: str = ""
+    """The address that people open this installation under, where a proxy stands before it."""
+    admins: list[str] = []
+    """The e-mail addresses of those who come in as admins."""
+    domains: list[str] = []
+    """Only addresses of these domains are let in. Empty: all that the provider lets in."""
+    team_claim: str = ""
+    """What the provider calls a person's groups, such as `groups`: they are in the teams of these names, and in no
+    others. Empty: teams are made here."""
+    login_hours: Annotated[float, Meta(gt=0)] = 12.0
+    """How long a browser's login lasts."""
 
 
 class IndexSettings(Struct, frozen=True, kw_only=True):

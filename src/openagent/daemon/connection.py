@@ -92,6 +92,11 @@ class Connection:
         """Whose sessions this client is told of; None: everybody's."""
         return await self._daemon.within(self.caller)
 
+    async def is_welcome(self) -> bool:
+        """They would still be let in as they were."""
+        ends = self.caller.expires_at
+        return (ends is None or ends > time.time()) and await self._daemon.is_welcome(self.caller)
+
     def most(self, workspace: Path) -> Mode:
         """The widest mode in which this client may have something done there."""
         return self._daemon.most(self.caller, workspace)

@@ -285,6 +285,9 @@ class Daemon:
     async def within(self, caller: Caller) -> Tenant | None:
         return await self._ready.result().reach.within(caller)
 
+    async def is_welcome(self, caller: Caller) -> bool:
+        return await self._ready.result().reach.is_welcome(caller) if self._is_ready else True
+
     def most(self, caller: Caller, workspace: Path) -> Mode:
         return self._ready.result().reach.most(caller, workspace)
 

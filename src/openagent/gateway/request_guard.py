@@ -21,6 +21,12 @@ from openagent.gateway.rest.problems import not_authenticated, problem
 from openagent.protocol.trace_context import new_trace, read_traceparent
 
 LOGIN = "/api/login"
+SIGN_IN = "/api/sign-in"
+SIGN_IN_START = "/api/sign-in/start"
+SIGN_IN_CALLBACK = "/api/sign-in/callback"
+DEVICE_CODE = "/api/device/code"
+DEVICE_TOKEN = "/api/device/token"  # noqa: S105 -- an address
+WAYS_IN = frozenset((LOGIN, SIGN_IN, SIGN_IN_START, SIGN_IN_CALLBACK, DEVICE_CODE, DEVICE_TOKEN))
 TRACE = "Trace-Id"
 WEBSOCKET = "/ws"
 METRICS = "/metrics"
@@ -136,8 +142,10 @@ class Guard:
 
 
 def is_guarded(path: str) -> bool:
-    """Everything but the app's own files, which tell nothing about anybody, and the way in itself."""
-    return (path in ("/api", METRICS, GRAPHQL) or path.startswith(("/api/", WEBSOCKET, SOCKET_IO))) and path != LOGIN
+    """Everything but the app's own files, which tell nothing about anybody, and the ways in themselves."""
+    return (
+        path in ("/api", METRICS, GRAPHQL) or path.startswith(("/api/", WEBSOCKET, SOCKET_IO))
+    ) and path not in WAYS_IN
 
 
 def _is_safe(scope: Scope) -> bool:

@@ -17,6 +17,8 @@ _PAGES = Path(__file__).parent / "pages"
 _OWN = {
     "/login": "login.html",
     "/-/login.js": "login.js",
+    "/device": "device.html",
+    "/-/device.js": "device.js",
     "/-/page.css": "page.css",
 }
 _FOREVER = "public, max-age=31536000, immutable"

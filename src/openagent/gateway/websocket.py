@@ -15,8 +15,14 @@ from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.events import ConnectionClosing
 
 MAX_UNSENT = 8 * 1024 * 1024
+LOOK_AGAIN = 15.0
+SEE_OFF = 1.0
+"""Seconds for the last word to reach them."""
 TOO_SLOW = 1013
 HUNG_UP = 4401
+
+
+_FIRST = asyncio.FIRST_COMPLETED
 
 
 class WebSocketLine:
@@ -57,12 +63,25 @@ class WebSocketLine:
         writer = asyncio.create_task(self._write())
         reader = asyncio.create_task(self._read())
         try:
-            await asyncio.wait([reader, writer], return_when=asyncio.FIRST_COMPLETED)
+            while not (await asyncio.wait([reader, writer], timeout=self._pause(), return_when=_FIRST))[0]:
+                await self._look_again()
         finally:
             self._connection.close()
             for task in (reader, writer):
                 task.cancel()
             await asyncio.gather(reader, writer, return_exceptions=True)
+
+    def _pause(self) -> float | None:
+        """Seconds after which to see whether they are still let in; None: whoever lets them in no longer hangs up."""
+        caller = self._connection.caller
+        left = None if caller.expires_at is None else max(caller.expires_at - time.time(), 0.0)
+        return min(LOOK_AGAIN if left is None else left, LOOK_AGAIN) if caller.person else left
+
+    async def _look_again(self) -> None:
+        """Another daemon may have been told that a person is let in no longer, and a login ends by itself."""
+        if not await self._connection.is_welcome():
+            self.hang_up()
+            await asyncio.sleep(SEE_OFF)
 
     async def _read(self) -> None:
         while True:
@@ -80,7 +99,7 @@ class WebSocketLine:
         while not self._too_slow:
             body = await self._unsent.get()
             if body is None:
-                await self._websocket.close(HUNG_UP, "the token was revoked")
+                await self._websocket.close(HUNG_UP, "the login has ended")
                 return
             await self._websocket.send_text(body.decode())
             self._unsent_bytes -= len(body)

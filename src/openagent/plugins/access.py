@@ -69,6 +69,17 @@ class SessionLink(Struct, frozen=True):
     expires_at: float
 
 
+class PendingLogin(Struct, frozen=True):
+    """A login that somebody has gone away for: any daemon of the database may see them come back."""
+
+    id: str
+    """The digest of the secret that they come back with."""
+    user_code: str
+    """What a terminal shows."""
+    data: bytes
+    expires_at: float
+
+
 class PeopleStore(Protocol):
     async def people(self) -> list[StoredPerson]:
         """Oldest first."""
@@ -96,6 +107,18 @@ class PeopleStore(Protocol):
 
     async def members(self, team: str) -> list[str]:
         """Their ids."""
+        ...
+
+    async def keep_login(self, login: PendingLogin) -> None:
+        """New, or in place of the one with this id. Those that have expired are forgotten."""
+        ...
+
+    async def pending_login(self, login: str) -> PendingLogin | None: ...
+
+    async def shown_login(self, user_code: str) -> PendingLogin | None: ...
+
+    async def take_login(self, login: str) -> PendingLogin | None:
+        """Once: whoever asks next gets none."""
         ...
 
     async def add_link(self, link: SessionLink) -> None: ...

@@ -1,17 +1,18 @@
 """People, teams, and whom sessions are shared with."""
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from sqlalchemy import Connection, RowMapping, Table, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, Table, delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from openagent.plugins.access import PeopleStore, SessionLink, StoredPerson
+from openagent.plugins.access import PendingLogin, PeopleStore, SessionLink, StoredPerson
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.people import PersonInfo, TeamInfo
 from openagent.store.sql_store import SqlStore
-from openagent.store.tables import people, session_guests, session_links, sessions, team_members, teams
+from openagent.store.tables import pending_logins, people, session_guests, session_links, sessions, team_members, teams
 
 _WRITER = "people"
 
@@ -41,6 +42,18 @@ class SqlPeople:
 
     async def members(self, team: str) -> list[str]:
         return await self._store.read(_members, team)
+
+    async def keep_login(self, login: PendingLogin) -> None:
+        await self._store.write(_WRITER, _keep_login, login)
+
+    async def pending_login(self, login: str) -> PendingLogin | None:
+        return await self._store.read(_pending, pending_logins.c.id == login)
+
+    async def shown_login(self, user_code: str) -> PendingLogin | None:
+        return await self._store.read(_pending, pending_logins.c.user_code == user_code) if user_code else None
+
+    async def take_login(self, login: str) -> PendingLogin | None:
+        return await self._store.write(_WRITER, _take_login, login)
 
     async def add_link(self, link: SessionLink) -> None:
         await self._store.write(_WRITER, _add_link, link)
@@ -130,6 +143,25 @@ def _remove_team(connection: Connection, team: str) -> None:
 
 def _members(connection: Connection, team: str) -> list[str]:
     return list(connection.execute(select(team_members.c.person).where(team_members.c.team == team)).scalars())
+
+
+def _keep_login(connection: Connection, login: PendingLogin) -> None:
+    gone = or_(pending_logins.c.expires_at < time.time(), pending_logins.c.id == login.id)
+    connection.execute(delete(pending_logins).where(gone))
+    connection.execute(insert(pending_logins), msgspec.structs.asdict(login))
+
+
+def _pending(connection: Connection, which: ColumnElement[bool]) -> PendingLogin | None:
+    row = connection.execute(select(pending_logins).where(which)).mappings().first()
+    if row is None:
+        return None
+    return PendingLogin(row["id"], row["user_code"], bytes(row["data"]), row["expires_at"])
+
+
+def _take_login(connection: Connection, login: str) -> PendingLogin | None:
+    found = _pending(connection, pending_logins.c.id == login)
+    # Two daemons may see the same one come back: only who deletes it has it.
+    return found if connection.execute(delete(pending_logins).where(pending_logins.c.id == login)).rowcount else None
 
 
 def _add_link(connection: Connection, link: SessionLink) -> None:

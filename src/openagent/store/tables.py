@@ -414,6 +414,16 @@ team_members = Table(
     PrimaryKeyConstraint("team", "person"),
 )
 
+pending_logins = Table(
+    "pending_logins",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("user_code", String, nullable=False),
+    Column("expires_at", Float, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+)
+Index("pending_logins_by_code", pending_logins.c.user_code)
+
 session_links = Table(
     "session_links",
     metadata,

@@ -1,7 +1,24 @@
 "use strict";
 
+const problems = {
+  refused: "You were not let in. Who runs this server can tell why: it stands in the audit trail.",
+  unreachable: "The login provider does not answer.",
+};
+
+// Where people log in, that is the way in; the address for the one who has the machine is the way beside it.
+async function offer() {
+  const answer = await fetch("/api/sign-in").catch(() => null);
+  const { name, url } = answer?.ok ? await answer.json() : { name: "" };
+  if (!name) return;
+  const place = document.getElementById("sign-in");
+  place.hidden = false;
+  place.firstElementChild.href = url;
+  place.firstElementChild.textContent = `Sign in with ${name}`;
+}
+
 function explain(text) {
   document.getElementById("state").textContent = text;
+  offer();
   document.getElementById("help").hidden = false;
   document.getElementById("command").hidden = false;
 }
@@ -14,9 +31,10 @@ function takeCode() {
 }
 
 async function logIn() {
+  const problem = problems[new URLSearchParams(location.search).get("problem")];
   const code = takeCode();
   if (!code) {
-    explain("This browser is not logged in.");
+    explain(problem || "This browser is not logged in.");
     return;
   }
   document.getElementById("state").textContent = "Logging in…";

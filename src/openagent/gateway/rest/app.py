@@ -24,6 +24,7 @@ from openagent.gateway.rest.downloads import Downloads
 from openagent.gateway.rest.endpoint import Custom, Endpoint, Row, endpoints
 from openagent.gateway.rest.scraping import scrape_row
 from openagent.gateway.rest.shell_runs import ShellRuns
+from openagent.gateway.rest.signing_in import signing_in_rows
 from openagent.gateway.rest.talking import Talking
 from openagent.gateway.rest.waiting import Waiting
 from openagent.gateway.socketio.door import SocketDoor
@@ -78,6 +79,7 @@ def rows(asking: Asking, gate: Gate, cookie: str) -> list[Row]:
 
     table: list[Row] = [
         *browser_rows(gate, cookie, asking.tell_login),
+        *signing_in_rows(gate, cookie, asking.tell_login),
         Custom("GET", OPENAPI, "This document.", describe, scope="read", result=dict),
         *Talking(asking).rows(),
         *ShellRuns(asking).rows(),

@@ -1,0 +1,192 @@
+"""How people log in: a browser at the provider that the settings name, a terminal by a code that a browser confirms."""
+
+import hashlib
+import secrets
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any, cast
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from openagent.access.oidc import OidcProvider
+from openagent.access.people import PeopleService, Vouched
+from openagent.access.tokens import Access
+from openagent.config.settings import PeopleSettings
+from openagent.daemon.callers import Caller
+from openagent.gateway.authentication import DeviceAnswer, DeviceCode, SignedIn, Started, Waiting
+from openagent.plugins.access import PendingLogin, PeopleStore
+from openagent.protocol.errors import OpenAgentError
+
+PATIENCE = 600.0
+"""Seconds a person has to log in."""
+INTERVAL = 2.0
+"""Seconds between two questions of a terminal."""
+SLOWER = 5.0
+"""Seconds that are added when it asks too soon."""
+CLI_SECONDS = 90 * 86_400.0
+_LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
+"""No vowels: no words, and nothing that is taken for a digit."""
+_WRONG_CODES = 10
+"""In a minute, of one person."""
+
+
+class _AtProvider(Struct, frozen=True):
+    nonce: str
+    verifier: str
+    redirect: str
+    after: str
+
+
+class _AtTerminal(Struct, frozen=True):
+    client: str
+    asked_at: float = 0.0
+    interval: float = INTERVAL
+    person: str = ""
+    denied: bool = False
+
+
+class SigningInService:
+    def __init__(
+        self,
+        store: PeopleStore,
+        people: PeopleService,
+        access: Access,
+        settings: Callable[[], PeopleSettings],
+        provider: Callable[[PeopleSettings], OidcProvider] = OidcProvider,
+    ) -> None:
+        self._store = store
+        self._people = people
+        self._access = access
+        self._settings = settings
+        self._make = provider
+        self._provider: OidcProvider | None = None
+        self._wrong: dict[str, deque[float]] = {}
+
+    # A browser
+
+    def offered(self) -> str:
+        settings = self._settings()
+        return (settings.name or settings.issuer) if settings.issuer else ""
+
+    async def start(self, origin: str, after: str) -> Started:
+        state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
+        redirect = f"{self._settings().url.rstrip('/') or origin}/api/sign-in/callback"
+        url = await self._current().address(redirect, state, nonce, verifier)
+        await self._keep(state, "", _AtProvider(nonce, verifier, redirect, _local(after)))
+        return Started(url, state)
+
+    async def finish(self, state: str, given: dict[str, str]) -> SignedIn:
+        """`state` is what this browser was given when it left."""
+        if not state or not secrets.compare_digest(state.encode(), given.get("state", "").encode()):
+            raise OpenAgentError("unauthorized", "This browser did not begin the login.", hint="Log in again.")
+        kept = await self._store.take_login(_digest(state))
+        if kept is None or kept.expires_at < time.time():
+            raise OpenAgentError("unauthorized", "The login took too long, or was used before.", hint="Log in again.")
+        if "code" not in given:
+            raise OpenAgentError("unauthorized", f"The login was refused: {given.get('error', 'no code')[:100]}.")
+        begun = msgspec.json.decode(kept.data, type=_AtProvider)
+        claims = await self._current().claims(given["code"], begun.redirect, begun.nonce, begun.verifier)
+        person = await self._people.signed_in(_vouched(claims, self._settings()))
+        seconds = self._settings().login_hours * 3600
+        return SignedIn(
+            await self._access.admit(person, f"browser of {person.info.email}", "browser", seconds), begun.after
+        )
+
+    def _current(self) -> OidcProvider:
+        """Of the settings as they are by now."""
+        settings = self._settings()
+        if self._provider is None or self._provider.settings != settings:
+            self._provider = self._make(settings)
+        return self._provider
+
+    # A terminal
+
+    async def device(self, origin: str, client: str) -> DeviceCode:
+        code, user_code = secrets.token_urlsafe(32), "".join(secrets.choice(_LETTERS) for _ in range(8))
+        await self._keep(code, user_code, _AtTerminal(client[:60]))
+        place = f"{self._settings().url.rstrip('/') or origin}/device"
+        shown = f"{user_code[:4]}-{user_code[4:]}"
+        return DeviceCode(code, shown, place, f"{place}?{urlencode({'code': shown})}", PATIENCE, INTERVAL)
+
+    async def poll(self, code: str) -> DeviceAnswer:
+        """As RFC 8628 has it."""
+        kept = await self._store.pending_login(_digest(code))
+        if kept is None or kept.expires_at < time.time():
+            return "expired_token"
+        at, now = msgspec.json.decode(kept.data, type=_AtTerminal), time.time()
+        if at.denied:
+            await self._store.take_login(kept.id)
+            return "access_denied"
+        if at.person:
+            taken = await self._store.take_login(kept.id)
+            person = await self._store.person(at.person) if taken else None
+            if person is None or person.info.disabled:
+                return "access_denied"
+            return await self._access.admit(person, f"{at.client} of {person.info.email}", "token", CLI_SECONDS)
+        too_soon = now - at.asked_at < at.interval
+        interval = at.interval + SLOWER if too_soon else at.interval
+        await self._change(kept, replace(at, asked_at=now, interval=interval))
+        return "slow_down" if too_soon else "authorization_pending"
+
+    async def waiting(self, caller: Caller, user_code: str) -> Waiting:
+        """What a person is asked about who was shown this code."""
+        return Waiting(msgspec.json.decode((await self._shown(caller, user_code)).data, type=_AtTerminal).client)
+
+    async def decide(self, caller: Caller, user_code: str, allow: bool) -> None:
+        kept = await self._shown(caller, user_code)
+        at = msgspec.json.decode(kept.data, type=_AtTerminal)
+        await self._change(kept, replace(at, person=caller.person if allow else "", denied=not allow))
+
+    async def _shown(self, caller: Caller, user_code: str) -> PendingLogin:
+        if not caller.person:
+            raise OpenAgentError("permission_denied", "A terminal is let in by a person: this is no person's login.")
+        wrong, now = self._wrong.setdefault(caller.person, deque(maxlen=_WRONG_CODES)), time.time()
+        if len(wrong) == _WRONG_CODES and now - wrong[0] < 60:
+            raise OpenAgentError("permission_denied", "Too many wrong codes.", hint="Wait a minute.")
+        kept = await self._store.shown_login(user_code.upper().replace("-", "").strip())
+        if kept is None or kept.expires_at < now:
+            wrong.append(now)
+            raise OpenAgentError("not_found", "There is no such code, or no longer.", hint="`openagent login` again.")
+        return kept
+
+    async def _keep(self, secret: str, user_code: str, data: Struct) -> None:
+        until = time.time() + PATIENCE
+        await self._store.keep_login(PendingLogin(_digest(secret), user_code, msgspec.json.encode(data), until))
+
+    async def _change(self, kept: PendingLogin, data: Struct) -> None:
+        await self._store.keep_login(replace(kept, data=msgspec.json.encode(data)))
+
+
+def _vouched(claims: dict[str, Any], settings: PeopleSettings) -> Vouched:
+    email = str(claims.get("email", "")).strip()
+    if not email or claims.get("email_verified") is False:
+        raise OpenAgentError("unauthorized", "The provider tells no e-mail address of yours that it has verified.")
+    if settings.domains and email.rpartition("@")[2].lower() not in {domain.lower() for domain in settings.domains}:
+        raise OpenAgentError("unauthorized", f"{email} is of no domain that is let in here.")
+    teams: tuple[str, ...] | None = None
+    if settings.team_claim:
+        told: object = claims.get(settings.team_claim, [])
+        names = cast("list[object]", told) if isinstance(told, list) else [told]
+        teams = tuple(dict.fromkeys(str(name).strip("/") for name in names if name))
+    is_admin = email.casefold() in {admin.casefold() for admin in settings.admins}
+    return Vouched(
+        issuer=settings.issuer.rstrip("/"),
+        subject=str(claims["sub"]),
+        email=email,
+        name=str(claims.get("name", "")),
+        role="admin" if is_admin else None,
+        teams=teams,
+    )
+
+
+def _local(after: str) -> str:
+    """A page of ours, and nobody else's."""
+    return after if after.startswith("/") and not after.startswith(("//", "/\\")) else "/"
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from openagent.access.signing_in import SigningInService
     from openagent.backups.service import BackupService
     from openagent.protocol.usage import UsageRow
+    from openagent.team.provider_limits import SharedLimits
     from openagent.team.service import TeamService
     from openagent.usage.monitoring import Monitoring
     from openagent.usage.reporting import ReportService
@@ -247,6 +248,7 @@ def assemble(
     ledger = build_ledger(
         configs.load, prices, configs.environment({}), store, tell=loaded.tell, charged=measures.charged
     )
+    limits = _shared_limits(settings.redis)
     models = Models(
         home,
         configs,
@@ -257,6 +259,7 @@ def assemble(
         bus=bus,
         loaded=loaded,
         watch=watched.provider,
+        limits=limits,
     )
     index = CodeIndex(home / "index", vectors=settings.index.vectors, may_read=safety.may_read)
     learning = IndexLearning(index, loaded, bus)
@@ -318,6 +321,8 @@ def assemble(
     caches, heap = CacheWatch(), Heap()
 
     def turn_bounds() -> Bounds:
+        if settings.redis:  # turns are jobs there, and wait for a worker
+            return Bounds(elsewhere=settings.team.turns)
         turns = configs.load().settings.turns
         return Bounds(turns.at_once, turns.waiting)
 
@@ -624,9 +629,20 @@ def assemble(
             index.close,
             extras.close,
             models.close,
+            *([limits.close] if limits else ()),
             safety.close,
         ],
     )
+
+
+def _shared_limits(redis: str) -> "SharedLimits | None":
+    if not redis:
+        return None
+    try:
+        from openagent.team.provider_limits import SharedLimits
+    except ImportError:  # told where the team is put together
+        return None
+    return SharedLimits(redis)
 
 
 def _web_search(settings: SearchSettings) -> JsonSearch | None:

@@ -11,6 +11,7 @@ from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import ToolCallPart, ToolResultPart
 
+from ..interaction.house import until
 from ..providers.harness import canned
 from .place import FAST_RETRIES, NO_RETRIES, only, place, provider, session, turn
 
@@ -228,3 +229,17 @@ async def test_where_one_address_dies_in_mid_answer_the_next_one_goes_on_and_sta
             completed, seen = await turn(client, here, "again")
             assert (completed.text, only(seen, e.RetryScheduled)) == ("From the second.", [])
             assert len(first.requests) == 1, "it is set aside"
+
+
+async def test_a_provider_is_asked_no_more_often_than_it_may_be_and_who_waits_is_told(tmp_path: Path) -> None:
+    async with Simulator({"steps": [{"text": "Hello."}], "loop": True}) as sim:
+        config = provider("mine", "compatible", sim, "requests_per_minute = 1")
+        async with place(tmp_path, sim, config, **NO_RETRIES) as house, await house.client() as client:
+            here = await client.attach(await session(house, client, "mine/m"))
+            for prompt in ("one", "two"):
+                await client.send(here.session, prompt)
+            waiting = (await until(here, lambda event: isinstance(event, e.RetryScheduled)))[-1]
+            assert isinstance(waiting, e.RetryScheduled)
+            assert "asked no faster than it may be" in waiting.error.message
+            await client.cancel(here.session)
+            assert len(sim.requests) == 1

@@ -142,6 +142,9 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
     oauth: OAuthSettings = OAuthSettings()
     headers: dict[str, str] = {}
     """Sent with every request, beside those of the wire profile."""
+    requests_per_minute: Count | None = None
+    """It is asked no more often, evenly over the minute; what comes sooner waits. In a team, all workers together.
+    Left out: as often as there is something to ask."""
     timeout: Seconds = 300.0
     """Seconds without a byte from the provider after which a request counts as failed."""
     traced: bool | None = None

@@ -49,6 +49,8 @@ class Bounds(NamedTuple):
     """How many turns may run; None: as many as come."""
     longest: int | None = None
     """How many may wait, likewise."""
+    elsewhere: int | None = None
+    """How many come at most where something before this line holds the others back: for those who want to know."""
 
 
 class TurnLine:
@@ -140,7 +142,7 @@ class TurnLine:
         return Load(
             running=len(self._places),
             waiting=len(self._line),
-            at_once=self._bounds.at_once,
+            at_once=self._bounds.at_once or self._bounds.elsewhere,
             oldest_s=max((now - each.since for each in self._line.values()), default=0.0),
         )
 

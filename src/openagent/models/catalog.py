@@ -25,6 +25,7 @@ from openagent.plugins.provider import (
     ProviderError,
     StreamItem,
 )
+from openagent.plugins.provider_limits import ProviderLimits
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.locations import FORWARDED_ENV
 from openagent.providers.build import (
@@ -115,10 +116,12 @@ class ModelCatalog:
         plugins: PluginLoader,
         look_again: Callable[[], None],
         watch: Callable[[Provider], Provider],
+        limits: ProviderLimits | None,
     ) -> None:
         """`offline` is where offline models are installed; `look_again` has settings read anew; `watch` times what a
-        provider is asked."""
+        provider is asked; `limits` are those that others ask by too."""
         self._watch = watch
+        self._limits = limits
         self._look_again = look_again
         self._load = load
         self._environment = environment
@@ -360,9 +363,11 @@ class ModelCatalog:
         if plain.scripted:
             return plain
         policy = RetryPolicy.from_env(self._environment(place.env))
+        if often := self._find(name, place).requests_per_minute:
+            policy = msgspec.structs.replace(policy, interval=max(policy.interval, 60 / often))
         identity = msgspec.json.encode((id(plain), policy, settings.cache.responses))
         if identity not in self._wrapped:
-            resilient = make_resilient(self._watch(plain), policy)
+            resilient = make_resilient(self._watch(plain), policy, self._limits)
             self._wrapped[identity] = CachingProvider(resilient) if settings.cache.responses else resilient
         return self._wrapped[identity]
 

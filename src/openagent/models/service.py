@@ -21,6 +21,7 @@ from openagent.models.trials import Trials
 from openagent.plugins.ledger import Ledger
 from openagent.plugins.loading import PluginLoader
 from openagent.plugins.provider import Provider
+from openagent.plugins.provider_limits import ProviderLimits
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import LoginRequired
 from openagent.providers.http import certificates
@@ -43,6 +44,7 @@ class Models:
         bus: EventBus,
         loaded: LoadedSessions,
         watch: Callable[[Provider], Provider],
+        limits: ProviderLimits | None = None,
     ) -> None:
         """Reads the vault's table of contents: make it off the event loop."""
         self._configs = configs
@@ -64,6 +66,7 @@ class Models:
             plugins=plugins,
             look_again=configs.forget,
             watch=watch,
+            limits=limits,
         )
         trials = Trials(self.catalog, self._credentials)
         file = SettingsFile(configs, self.catalog)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from openagent.config.settings import ProviderKind, ProviderSettings
 from openagent.dialects.tongue import Tongues
 from openagent.plugins.provider import Provider
+from openagent.plugins.provider_limits import ProviderLimits
 from openagent.protocol.errors import OpenAgentError
 from openagent.providers import vendors
 from openagent.providers.anthropic import AnthropicProvider
@@ -97,9 +98,9 @@ def default_providers(env: Mapping[str, str]) -> dict[str, ProviderSettings]:
     return found
 
 
-def make_resilient(provider: Provider, policy: RetryPolicy) -> Provider:
+def make_resilient(provider: Provider, policy: RetryPolicy, limits: ProviderLimits | None = None) -> Provider:
     """Retries around a circuit breaker around the provider."""
-    return RetryingProvider(CircuitBreaker(provider, waits=policy.attempts - 1), policy)
+    return RetryingProvider(CircuitBreaker(provider, waits=policy.attempts - 1), policy, limits=limits)
 
 
 def build_provider(

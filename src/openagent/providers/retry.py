@@ -26,12 +26,16 @@ from openagent.plugins.provider import (
     ModelRequest,
     Provider,
     ProviderError,
+    RateLimited,
     RetryNotice,
     StreamItem,
 )
-from openagent.protocol.errors import OpenAgentError
+from openagent.plugins.provider_limits import OwnLimits, ProviderLimits
+from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.providers.answer_check import sound
 
+_TOLD_FROM_S = 2.0
+"""Shorter pauses are nobody's business."""
 _log = logging.getLogger(__name__)
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -81,6 +85,10 @@ def _number(env: Mapping[str, str], name: str, usual: float) -> float:
     return number
 
 
+def _in_turn(provider: str) -> ErrorInfo:
+    return ErrorInfo("rate_limited", f"{provider} is asked no faster than it may be, and others come first.")
+
+
 class RetryingProvider:
     """Wraps a provider; paces its requests and repeats those that may succeed the next time."""
 
@@ -89,28 +97,36 @@ class RetryingProvider:
         inner: Provider,
         policy: RetryPolicy,
         *,
+        limits: ProviderLimits | None = None,
         sleep: Sleep = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
+        """`limits`: what is known of others who ask the same provider."""
         self.name = inner.name
         self.scripted = inner.scripted
         self._inner = inner
         self._policy = policy
         self._sleep = sleep
         self._chance = chance
-        self._next_start = 0.0
+        self._limits = limits or OwnLimits()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         was_empty = False
         after_results = bool(request.messages) and request.messages[-1].role == "tool"
         for attempt in range(1, self._policy.attempts + 1):
-            await self._pace()
+            pause = await self._limits.next_start(self.name, self._policy.interval)
+            if pause > _TOLD_FROM_S:
+                yield RetryNotice(self.name, attempt, self._policy.attempts, pause, _in_turn(self.name))
+            if pause > 0:
+                await self._sleep(pause)
             try:
                 async with aclosing(self._inner.stream(request)) as items:
                     async for item in items:
                         yield sound(item, self.name, after_results=after_results) if isinstance(item, Answer) else item
                 return
             except ProviderError as error:
+                if isinstance(error, RateLimited) and error.retry_after:
+                    await self._limits.hold(self.name, error.retry_after)
                 is_empty = isinstance(error, EmptyAnswer)
                 if not error.retryable or attempt == self._policy.attempts or (is_empty and was_empty):
                     raise
@@ -126,15 +142,6 @@ class RetryingProvider:
                 "attempt %d of %d failed, next in %.1f s: %s", attempt, self._policy.attempts, delay, error.info.message
             )
         return RetryNotice(self.name, attempt, self._policy.attempts, delay, error.info, usage=error.usage)
-
-    async def _pace(self) -> None:
-        if not self._policy.interval:
-            return
-        now = asyncio.get_running_loop().time()
-        start = max(now, self._next_start)
-        self._next_start = start + self._policy.interval
-        if start > now:
-            await self._sleep(start - now)
 
     async def models(self) -> list[ModelInfo]:
         return await self._inner.models()

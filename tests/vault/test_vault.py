@@ -321,3 +321,17 @@ def test_a_key_is_usable_when_its_use_cannot_be_counted(
     (tmp_path / "vault.lock").mkdir()
     assert revealed(vault.get("anthropic")) == KEY
     assert "could not be counted" in caplog.text
+
+
+def test_machines_that_are_given_the_key_share_a_vault_and_it_lies_nowhere(tmp_path: Path) -> None:
+    given = base64.b64encode(os.urandom(32)).decode()
+    Vault(tmp_path, given_key=given).add("anthropic", ApiKey(Secret(KEY)))
+    found = Vault(tmp_path, given_key=given).get("anthropic")
+    assert isinstance(found, ApiKey)
+    assert found.key.reveal() == KEY
+    assert not (tmp_path / "vault.key").exists()
+    other = base64.b64encode(os.urandom(32)).decode()
+    with pytest.raises(OpenAgentError, match="was not found in"):
+        Vault(tmp_path, given_key=other).get("anthropic")
+    with pytest.raises(OpenAgentError, match="is no key"):
+        Vault(tmp_path, given_key="short")

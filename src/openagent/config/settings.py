@@ -330,6 +330,9 @@ class TeamSettings(Struct, frozen=True, kw_only=True):
     lost_after: Annotated[float, Meta(ge=2, le=600)] = 20.0
     """Seconds without a sign of life after which a worker counts as lost, and others take over its turns. The same for
     all of a team."""
+    vault: str = ""
+    """The folder of the vault that all of a team share, on a volume of theirs. Its key may come from
+    `OPENAGENT_VAULT_KEY`, and lies beside it otherwise. Empty: each has its own, in its data home."""
     drain: Annotated[float, Meta(ge=0, le=86_400)] = 60.0
     """Seconds that running turns may go on when a worker is told to stop. What has not ended then goes on at another
     worker."""

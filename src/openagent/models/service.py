@@ -27,6 +27,7 @@ from openagent.protocol.events import LoginRequired
 from openagent.providers.http import certificates
 from openagent.telemetry.prices import PriceBook
 from openagent.telemetry.windows import ModelFacts
+from openagent.vault.master import KEY_VARIABLE
 from openagent.vault.redact import Redactor
 from openagent.vault.vault import Vault
 
@@ -51,7 +52,12 @@ class Models:
         self._bus = bus
         self._loaded = loaded
         self._facts = ModelFacts()
-        self.vault = Vault(home, redactor=redactor)
+        shared = configs.load().settings.team.vault
+        self.vault = Vault(
+            Path(shared).expanduser() if shared else home,
+            given_key=configs.environment({}).get(KEY_VARIABLE, ""),
+            redactor=redactor,
+        )
         self._credentials = CredentialBook(
             self.vault, redactor, client_secret=self._client_secret, on_login_required=self._tell_login_required
         )

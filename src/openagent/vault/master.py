@@ -24,7 +24,10 @@ KEY_FILE = "vault.key"
 _SERVICE = "openagent vault"
 _ID_CONTEXT = b"openagent vault key id"
 
-KeyPlace = Literal["keyring", "file"]
+KEY_VARIABLE = "OPENAGENT_VAULT_KEY"
+"""The key itself, in base64, for machines that share a vault."""
+
+KeyPlace = Literal["keyring", "file", "environment"]
 
 
 def key_id(key: bytes) -> str:
@@ -112,3 +115,27 @@ class FileKeys:
 
     def _write(self, keys: dict[str, bytes]) -> None:
         replace_file(self._path, msgspec.json.encode(_KeyFile(keys)))
+
+
+class GivenKey:
+    """From the environment: nothing of it is kept on this machine."""
+
+    place: KeyPlace = "environment"
+
+    def __init__(self, text: str) -> None:
+        try:
+            self.key = b64decode(text, validate=True)
+        except ValueError:
+            self.key = b""
+        if len(self.key) != KEY_BYTES:
+            raise OpenAgentError(
+                "config_error",
+                f"${KEY_VARIABLE} is no key: it takes {KEY_BYTES} bytes in base64.",
+                hint="`head -c 32 /dev/urandom | base64` makes one.",
+            )
+
+    def load(self, identity: str) -> bytes | None:
+        return self.key if key_id(self.key) == identity else None
+
+    def save(self, key: bytes) -> bool:
+        return key == self.key

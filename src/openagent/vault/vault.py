@@ -19,7 +19,7 @@ from openagent.filesystem.atomic_files import replace_file
 from openagent.protocol.errors import OpenAgentError
 from openagent.vault.entries import ApiKey, Credential, EntryInfo, EntryKind
 from openagent.vault.files import exclusive, read_private
-from openagent.vault.master import KEY_BYTES, FileKeys, KeyPlace, KeyringKeys, KeySource, key_id
+from openagent.vault.master import KEY_BYTES, KEY_VARIABLE, FileKeys, GivenKey, KeyPlace, KeyringKeys, KeySource, key_id
 from openagent.vault.redact import Redactor
 from openagent.vault.sealing import Unsealable, kind_of, seal, unseal
 
@@ -53,6 +53,9 @@ class _Content(Struct, forbid_unknown_fields=True):
     entries: dict[str, _Entry] = {}
 
 
+_PLACES = {"keyring": "the OS keyring", "environment": f"${KEY_VARIABLE}"}
+
+
 class _Carried(Struct, forbid_unknown_fields=True):
     key: bytes
     content: _Content
@@ -68,13 +71,17 @@ class Vault:
         home: Path,
         *,
         key_sources: Sequence[KeySource] | None = None,
+        given_key: str = "",
         redactor: Redactor | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`key_sources` are tried in order for a new key. The redactor learns every value that passes through."""
+        """`key_sources` are tried in order for a new key, which is `given_key` where there is one. The redactor learns
+        every value that passes through."""
         self._home = home
         self._path = home / VAULT_FILE
-        self._sources = key_sources if key_sources is not None else (KeyringKeys(), FileKeys(home))
+        self._given = GivenKey(given_key) if given_key else None
+        usual = key_sources if key_sources is not None else (KeyringKeys(), FileKeys(home))
+        self._sources = (self._given, *usual) if self._given else usual
         self._redactor = redactor
         self._clock = clock
 
@@ -214,7 +221,7 @@ class Vault:
         assert content.key is not None
         place, identity = content.key.place, content.key.id
         key = self._source(place).load(identity)
-        where = "the OS keyring" if place == "keyring" else str(self._home / "vault.key")
+        where = _PLACES.get(place) or str(self._home / "vault.key")
         if key is None:
             raise OpenAgentError(
                 "store_error",
@@ -222,6 +229,8 @@ class Vault:
                 hint=(
                     "Unlock the keyring and try again."
                     if place == "keyring"
+                    else "Set it to the key that the vault was made with."
+                    if place == "environment"
                     else f"Restore the key file, or move {self._path} away and add your credentials again."
                 ),
             )
@@ -234,7 +243,7 @@ class Vault:
         return key
 
     def _new_key(self, content: _Content) -> bytes:
-        key = os.urandom(KEY_BYTES)
+        key = self._given.key if self._given else os.urandom(KEY_BYTES)
         self._keep_key(content, key)
         return key
 

@@ -21,6 +21,7 @@ from openagent.gateway.static import StaticFiles
 from openagent.plugins.access import AccessStore, PeopleStore
 from openagent.protocol import events as e
 from openagent.protocol.codec import KNOWN_OPS, decode_event
+from openagent.protocol.daemon import DaemonStop
 from openagent.protocol.ops import ALL_OPS
 from openagent.protocol.safety import AuditAsk
 from openagent.protocol.tokens import TokensRevoke, WebLogin
@@ -245,6 +246,16 @@ async def test_a_revoked_token_is_cut_off_at_once_and_secrets_are_kept_as_hashes
         for file in h.home.rglob("*"):
             if file.is_file():
                 assert other.split("_", 2)[2].encode() not in file.read_bytes()
+
+
+async def test_probes_need_no_token_and_tell_when_it_lives_and_when_it_takes_somebody_in(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "hi"}], web=True) as h, rest(h, "") as probe, await h.client() as owner:
+        assert [(await probe("GET", path)).text for path in ("/healthz", "/readyz")] == ["ok\n", "ready\n"]
+        assert (await probe("GET", "/readyz", Host="evil.example")).status_code == 421
+        await owner.request(DaemonStop(id=owner.next_id()))
+        assert (await probe("GET", "/healthz")).status_code == 200
+        stopping = await probe("GET", "/readyz")
+        assert (stopping.status_code, stopping.json()["code"]) == (503, "not_ready")
 
 
 async def test_answers_forbid_scripts_of_others_and_being_framed(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from openagent.daemon.daemon import Daemon
 from openagent.gateway.authentication import Gate
 from openagent.gateway.crowd import Peer
 from openagent.gateway.graphql.door import Door
+from openagent.gateway.health import Health
 from openagent.gateway.request_guard import GRAPHQL, SOCKET_IO, WEBSOCKET, Guard, is_guarded
 from openagent.gateway.rest import openapi, problems
 from openagent.gateway.rest.asking import Asking
@@ -57,6 +58,7 @@ def web_app(
     guard = Guard(app, gate, address, extra_hosts, known)
     asking = Asking(daemon, gate)
     app.routes.extend(_route(row, _handler(asking, row)) for row in rows(asking, gate, guard.cookie))
+    app.routes.extend(Health(asking).routes())
     graphql = Door(asking)
     app.routes.append(Route(GRAPHQL, graphql.respond, methods=["POST"]))
     app.routes.append(Route(GRAPHQL, graphql.describe, methods=["GET"]))

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,10 @@ from openagent.client import Client
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.safety import PolicyExplain, PolicyExplanation, PolicyTest
+from openagent.protocol.sessions import SessionCreate, SessionList, SessionUpdate, SettingsChange
 
-from .doing import answer, ask, asked, one_turn, results_of, shell, turn, write
-from .house import House, house, house_over, new_session
+from .doing import answer, ask, asked, call, one_turn, results_of, shell, turn, write
+from .house import MODEL, House, house, house_over, new_session
 
 pytestmark = pytest.mark.anyio
 
@@ -252,3 +254,34 @@ async def test_a_command_is_judged_from_where_the_shell_stands(tmp_path: Path) -
         _, seen = await attachment.until_turn_ends()
         denied = [event for event in seen if isinstance(event, e.PermissionNoted)]
         assert [event.tool for event in denied] == ["shell"]
+
+
+async def test_a_rule_for_a_template_holds_for_its_agents_and_for_those_that_work_for_them(tmp_path: Path) -> None:
+    script = {
+        "conversations": [
+            {"match": "begin", "steps": [shell("touch own"), delegated("write below"), {"text": "done"}]},
+            {"match": "plain", "steps": [shell("touch plain"), {"text": "done"}]},
+            {"match": "below", "steps": [shell("touch below"), {"text": "done"}]},
+        ]
+    }
+    async with house(tmp_path, script) as h, await h.client() as client:
+        (h.home / "policy.toml").write_text(
+            '[[rule]]\nname = "hands-off"\ndecision = "deny"\ntemplate = "cod*"\ncommand = "touch"\n'
+            'reason = "Hands off."\n'
+        )
+        for prompt, template in (("plain", ""), ("begin", "coder")):
+            session = (await ask(client, SessionCreate, cwd=str(h.workspace), template=template)).id
+            await ask(client, SessionUpdate, session=session, settings=SettingsChange(model=MODEL, mode="full"))
+            await turn(client, await client.attach(session), prompt)
+        (child,) = [each.id for each in (await ask(client, SessionList)).sessions if each.parent]
+        for each in (session, child):
+            result = (await results_of(client, each))[0]
+            assert result.text == "Denied: Hands off."
+        assert [name for name in ("plain", "own", "below") if (h.workspace / name).exists()] == ["plain"]
+        for template, decision in (("coder", "deny"), ("tester", "allow"), ("", "allow")):
+            found = await explained(h, client, "touch x", mode="full", template=template)
+            assert found.ruling.decision == decision
+
+
+def delegated(task: str) -> dict[str, Any]:
+    return call("agent", tasks=[{"template": "tester", "task": task}])

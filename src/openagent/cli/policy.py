@@ -31,13 +31,17 @@ def policy() -> None:
 @click.argument("words", metavar="COMMAND", nargs=-1, required=True)
 @click.option("--mode", type=click.Choice(MODES), help="The configured one when left out.")
 @click.option("--tool", default="shell", metavar="TOOL", help="The tool that would be called; shell.")
+@click.option("--template", default="", metavar="NAME", help="The template of the agent that would call it.")
 @click.option("--cwd", default=".", metavar="DIR", help="The workspace it would run in; this directory.")
 @as_json
-def explain(words: tuple[str, ...], mode: str | None, tool: str, cwd: str, as_json: bool) -> None:
+def explain(*, words: tuple[str, ...], mode: str | None, tool: str, template: str, cwd: str, as_json: bool) -> None:
     """Tell whether a command, or a file or address given to another tool, would be allowed, asked for or denied, and
     why. Nothing is run."""
     chosen = cast("Mode | None", mode)
-    found = ask_daemon(PolicyExplain(id="-", command=" ".join(words), mode=chosen, cwd=_directory(cwd), tool=tool))
+    where = _directory(cwd)
+    found = ask_daemon(
+        PolicyExplain(id="-", command=" ".join(words), mode=chosen, cwd=where, tool=tool, template=template)
+    )
     if as_json:
         print_json(plain(found))
         return

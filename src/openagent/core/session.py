@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET
 
 from openagent.core.asks import Asks
-from openagent.core.audit import Actor, actor, audit_update, entry
+from openagent.core.audit import NOBODY, Actor, actor, audit_update, entry
 from openagent.core.background import Background
 from openagent.core.calls import run_user_call
 from openagent.core.files_seen import SeenFiles
@@ -186,7 +186,7 @@ class Session:
                 return sent
             self.recorder.outbox.check("This message was not taken: send it again then.")
             if op_id:  # and not from the daemon itself
-                self.runtime.admission.check(self.info, actor().name)
+                self.runtime.admission.check(self.info, self._whose(actor()))
             self.post(audit=[entry("message", "sent", message=op_id)])
             return await self.inbox.send(parts, op_id, env)
 
@@ -217,7 +217,11 @@ class Session:
 
     def may_begin(self, sender: Actor) -> bool:
         """If not, it goes on by itself when other turns have ended."""
-        return self.runtime.admission.enter(self.info, sender.name, self._its_turn)
+        return self.runtime.admission.enter(self.info, self._whose(sender), self._its_turn)
+
+    def _whose(self, sender: Actor) -> str:
+        """A person, with whatever token. Who sent what waits is not known after a restart, but whose session it is."""
+        return sender.person or (self.info.owner or "owner" if sender == NOBODY else sender.name)
 
     def _its_turn(self) -> None:
         # Whoever made room has settings and a name of their own, which are none of this turn's.

@@ -37,6 +37,8 @@ class Rule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     path: str | list[str] = []
     host: str | list[str] = []
     workspace: str = ""
+    template: str | list[str] = []
+    """Only for agents of these templates. What asks or denies also holds for whoever works for them."""
     risk: Risk | None = None
     reason: str = ""
     match: list[str] = []
@@ -79,10 +81,18 @@ class CompiledRule:
         self._commands += [_Words(list(map(_word_pattern, rule.argv)), whole=True)] if rule.argv else []
         self._paths = [_path_pattern(path) for path in listed(rule.path)]
         self._hosts = [glob_pattern(host.lower()) for host in listed(rule.host)]
+        self._templates = [glob_pattern(template) for template in listed(rule.template)]
 
     @property
     def about_commands(self) -> bool:
         return bool(self._commands or self.rule.text)
+
+    def holds_for(self, template: str, above: Sequence[str]) -> bool:
+        """`above`: the templates of those that it works for, who could have others do what they may not."""
+        names = (template,) if self.rule.decision == "allow" else (template, *above)
+        return not self._templates or any(
+            pattern.fullmatch(name) for pattern in self._templates for name in names if name
+        )
 
     def meets(self, target: Target) -> Meeting:
         rule = self.rule
@@ -197,6 +207,10 @@ class RuleSet(Struct, frozen=True):
         """A project that is not trusted can only make things stricter."""
         kept = [replace(rule, granted=False) for rule in project if trusted or rule.decision != "allow"]
         return cls(_ordered([*compile_rules(user, "user"), *compile_rules(kept, "project")]))
+
+    def holding_for(self, template: str, above: Sequence[str] = ()) -> "RuleSet":
+        """Those that hold for an agent of this template; empty: for who has none."""
+        return RuleSet(tuple(each for each in self.compiled if each.holds_for(template, above)))
 
     def granting(self, rule: Rule) -> "RuleSet":
         """With what a person allowed for this session."""

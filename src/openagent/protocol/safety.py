@@ -151,6 +151,8 @@ class PolicyExplain(
     """The configured one when left out."""
     tool: str = "shell"
     """The tool that would be called."""
+    template: str = ""
+    """The template of the agent that would call it; empty: one without."""
 
 
 class PolicyTest(

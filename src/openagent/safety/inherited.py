@@ -39,7 +39,8 @@ class InheritedRules:
         mode than theirs."""
         workspace = Path(info.cwd)
         origin = self._copies.origin_of(workspace)
-        found = self._files.holding(origin)
+        above = [elder.info.template for elder in self._loaded.elders(info)]
+        found = self._files.holding(origin, info.template, above)
         rules, at_most = found.rules, found.at_most
         if origin != workspace:
             rules = _in_copy(rules, str(origin), info.cwd)

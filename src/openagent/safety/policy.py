@@ -51,7 +51,8 @@ class PolicyService:
         found = self._rules.find(workspace)
         mode = op.mode or self._configs.load(workspace, connection.env).settings.usual_mode
         mode = strictest(mode, found.holding.at_most)
-        explained = explain(op.command, mode, found.holding.rules, str(workspace), op.tool, walled=self._walled)
+        rules = found.holding.rules.holding_for(op.template)
+        explained = explain(op.command, mode, rules, str(workspace), op.tool, walled=self._walled)
         return replace(explained, notices=[notice.message for notice in found.notices])
 
     async def _test(self, connection: Connection, op: PolicyTest) -> PolicyTested:

@@ -5,12 +5,13 @@ import os
 import re
 import time
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openagent.config.cache import RECHECK_SECONDS, ConfigCache, stamp_of
 from openagent.config.project import RULES, find_project_file
@@ -71,8 +72,10 @@ class RuleFiles:
         self._cache[workspace] = cached
         return cached.found
 
-    def holding(self, workspace: Path) -> WorkspaceRules:
-        return self.find(workspace).holding
+    def holding(self, workspace: Path, template: str = "", above: Sequence[str] = ()) -> WorkspaceRules:
+        """For an agent of a template, and what it works for; without one, for people and agents that have none."""
+        found = self.find(workspace).holding
+        return replace(found, rules=found.rules.holding_for(template, above))
 
     def notices(self, workspace: Path) -> list[ErrorInfo]:
         return self.find(workspace).notices

@@ -2400,6 +2400,7 @@ export interface PolicyExplain {
   cwd?: string
   mode?: "ask" | "auto" | "edits" | "full" | "plan" | null
   tool?: string
+  template?: string
 }
 
 /** What would be decided, and why. */

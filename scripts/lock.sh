@@ -16,6 +16,9 @@ compile() {
 # What `pip install --no-build-isolation --editable .` needs.
 compile --build-deps-for editable --only-build-deps --output-file requirements/build.txt pyproject.toml
 compile --output-file requirements/runtime.txt pyproject.toml
+# What the image of deploy/ has beside that.
+compile --extra team --extra graphql --extra socketio --constraint requirements/runtime.txt \
+    --output-file requirements/team.txt pyproject.toml
 
 development=$(mktemp --suffix .in)
 chosen=$(mktemp --suffix .txt)

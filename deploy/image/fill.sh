@@ -1,0 +1,27 @@
+#!/bin/sh
+# Inside a fresh Debian 12: what the image holds. The Dockerfile and build.sh both run this, so both make the same image.
+# Expects a wheel of OpenAgent and the pins in /wheels, and leaves nothing behind that only building needs.
+set -eu
+
+export DEBIAN_FRONTEND=noninteractive
+apt-get -qq update
+apt-get -qq upgrade -y
+# git and ripgrep for the tools, bubblewrap for the jail, tini to reap what commands leave behind.
+apt-get -qq install -y --no-install-recommends bubblewrap ca-certificates git python3 python3-venv ripgrep tini
+
+python3 -m venv --without-pip /opt/openagent
+python3 -m venv /tmp/pip
+/tmp/pip/bin/pip --quiet --python /opt/openagent/bin/python install --no-cache-dir --no-compile --require-hashes \
+    --requirement /wheels/runtime.txt --requirement /wheels/team.txt
+/tmp/pip/bin/pip --quiet --python /opt/openagent/bin/python install --no-cache-dir --no-compile --no-deps /wheels/openagent-*.whl
+ln -s /opt/openagent/bin/openagent /usr/local/bin/openagent
+
+groupadd --gid 10001 openagent
+useradd --uid 10001 --gid 10001 --home-dir /var/lib/openagent --create-home --shell /bin/bash openagent
+mkdir -p /workspaces /etc/openagent
+chown 10001:10001 /workspaces
+
+apt-get -qq purge -y --allow-remove-essential --auto-remove python3-venv
+apt-get -qq clean
+rm -rf /tmp/* /wheels /var/lib/apt/lists/* /var/cache/* /var/log/* /usr/share/doc /usr/share/man /usr/share/info /usr/share/locale \
+    /usr/share/zoneinfo /usr/lib/python3.11/ensurepip

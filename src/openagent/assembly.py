@@ -449,7 +449,8 @@ def assemble(
     def monitoring() -> "Monitoring":
         from openagent.usage.monitoring import Monitoring
 
-        return Monitoring(measures, manager, daemon.connections, daemon.started_at, mcp_statuses)
+        backlog = of_team.backlog if of_team else None
+        return Monitoring(measures, manager, daemon.connections, daemon.started_at, mcp_statuses, backlog=backlog)
 
     def mcp_statuses() -> list[str]:
         return [server.status for server in mcp.host.all_servers]

@@ -11,6 +11,7 @@ from benchmarks.cluster import cluster
 from openagent.client import Attachment
 from openagent.protocol import events as e
 from openagent.protocol.conversation import AsksList, PermissionAnswer, TurnCancel
+from openagent.protocol.metrics import MetricsExport
 from openagent.protocol.terminals import TerminalInput, TerminalOpen
 from tests.interaction.doing import messages_of, shell
 from tests.interaction.house import until
@@ -108,3 +109,9 @@ async def test_a_lost_workers_turn_goes_on_at_another_and_the_transcript_says_so
         assert len(said) == 2
         assert "was lost, and another one has taken it over" in said[1]
         assert (team.workspace / "runs").read_text() == "once\n"
+
+        for worker in team.workers:
+            await worker.kill()
+        await client.send(session, "anybody there?")
+        told = (await client.request(MetricsExport(id=client.next_id()))).text
+        assert "\nopenagent_team_turns_waiting 1.0\n" in told, "what an autoscaler goes by"

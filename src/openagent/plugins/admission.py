@@ -21,6 +21,16 @@ class Load(Struct, frozen=True, kw_only=True):
     """Seconds for which the one that came first has waited."""
 
 
+class Backlog(Struct, frozen=True):
+    """Of a whole team."""
+
+    running: int
+    waiting: int
+    """Sessions whose next turn waits for a worker."""
+    oldest_s: float
+    """Seconds for which the first of them has waited."""
+
+
 class Admission(Protocol):
     def enter(self, info: SessionInfo, owner: str, go: Callable[[], None]) -> bool:
         """Whether a turn of this session may begin now. If not, it stands in line for its owner, and `go` is called

@@ -10,12 +10,13 @@ import msgspec
 
 from openagent.daemon.daemon import Daemon
 from openagent.daemon.manager import SessionManager
+from openagent.plugins.admission import Backlog
 from openagent.protocol.errors import OpenAgentError
 from openagent.team.frames import Sign, ops_of, sign_of, told_to
 from openagent.team.hosting import Hosting
 from openagent.team.links import Links
 from openagent.team.routing import Routing
-from openagent.team.turn_jobs import TURNS, Accepting, TurnJobs, make_app, open_app
+from openagent.team.turn_jobs import TURNS, Accepting, TurnJobs, backlog, make_app, open_app
 
 Role = Literal["all", "gateway", "worker"]
 SIGN_LASTS = 0.75
@@ -99,6 +100,9 @@ class TeamService:
         if self._jobs is not None:
             self._jobs.start()
         _log.info("one of a team", extra={"role": self._part.role, "worker": self._worker, "gateway": self._gateway})
+
+    async def backlog(self) -> Backlog:
+        return await backlog(self._app)
 
     async def drain(self) -> None:
         """A worker takes nothing new, and what runs may end."""

@@ -22,6 +22,7 @@ from openagent.daemon.bus import EventBus
 from openagent.daemon.connection import Connection
 from openagent.daemon.manager import SessionManager
 from openagent.daemon.sessions_in_use import in_use
+from openagent.plugins.admission import Backlog
 from openagent.plugins.store import Whereabouts
 from openagent.protocol.codec import decode_op, encode_op
 from openagent.protocol.conversation import MessageSend, Sent
@@ -110,6 +111,19 @@ async def open_app(app: App) -> None:
             # Another one made them at the same time; if not, this is the reason why there are none.
             if not (await app.connector.execute_query_one_async(there))["there"]:
                 raise
+
+
+async def backlog(app: App) -> Backlog:
+    found = await app.connector.execute_query_one_async(
+        "WITH jobs AS (SELECT lock, status, (args->>'at')::float8 AS at FROM procrastinate_jobs"
+        " WHERE task_name = 'turn' AND status IN ('todo', 'doing')),"
+        " waiting AS (SELECT lock, at FROM jobs WHERE status = 'todo'"
+        " AND lock NOT IN (SELECT lock FROM jobs WHERE status = 'doing'))"
+        " SELECT (SELECT count(*) FROM jobs WHERE status = 'doing') AS running,"
+        " (SELECT count(DISTINCT lock) FROM waiting) AS waiting, (SELECT min(at) FROM waiting) AS since"
+    )
+    oldest = max(time.time() - found["since"], 0.0) if found["since"] else 0.0
+    return Backlog(found["running"], found["waiting"], oldest)
 
 
 class Accepting:

@@ -6,13 +6,14 @@ Loads what writes it: made when first somebody asks.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from openagent import __version__
 from openagent.core.session import Session
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.daemon.manager import SessionManager
+from openagent.plugins.admission import Backlog
 from openagent.protocol.metrics import JailUse, MetricsExport, MetricsFormat, MetricsText
 from openagent.telemetry.exposition import written
 from openagent.telemetry.instruments import Family
@@ -30,8 +31,11 @@ class Monitoring:
         connections: Collection[Connection],
         started_at: float,
         mcp_servers: Callable[[], Sequence[str]],
+        *,
+        backlog: Callable[[], Awaitable[Backlog]] | None = None,
     ) -> None:
-        """`mcp_servers` tells how each of them is."""
+        """`mcp_servers` tells how each of them is; `backlog`, in a team, what runs and waits in all of it."""
+        self._backlog = backlog
         self._mcp_servers = mcp_servers
         self._measures = measures
         self._manager = manager
@@ -77,8 +81,21 @@ class Monitoring:
             _one("openagent_open_asks", "Calls and questions that wait for a person.", _asks(loaded)),
             _one("openagent_clients", "Clients that are connected.", len(self._connections)),
             _one("openagent_client_unsent_bytes", "What clients have yet to take, all together.", unsent),
+            *await self._of_team(),
             *_of_sessions(newest),
             *_of_jails(used),
+        ]
+
+    async def _of_team(self) -> list[Family]:
+        if self._backlog is None:
+            return []
+        found = await self._backlog()
+        return [
+            _one(
+                "openagent_team_turns_running", "Turns of the whole team; every daemon tells the same.", found.running
+            ),
+            _one("openagent_team_turns_waiting", "Sessions in line for a worker, likewise.", found.waiting),
+            _one("openagent_team_oldest_wait_seconds", "How long the first of them has waited.", found.oldest_s),
         ]
 
 

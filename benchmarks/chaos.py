@@ -82,7 +82,7 @@ class User:
             made = await self._do(lambda client: client.create_session(str(self._team.workspace)))
             self.sessions.append(made.id)
 
-    async def speak(self, until: float) -> None:
+    async def speak(self, until: float, pause: float) -> None:
         number = 0
         while time.monotonic() < until:
             number += 1
@@ -91,7 +91,7 @@ class User:
             op = MessageSend(id=f"chaos-{self.number}-{number}", session=session, text=text, again=True)
             await self._do(lambda client, op=op: client.request(op))
             self.acknowledged[text] = (session, time.time())
-            await asyncio.sleep(random.uniform(0.5, 3.0))
+            await asyncio.sleep(random.uniform(0.3, 1.7) * pause)
 
     async def read(self, session: str) -> list[Message]:
         pages: list[Message] = []
@@ -236,7 +236,7 @@ async def fire(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         await asyncio.gather(*(user.begin(options.sessions) for user in users))
         print(f"{sum(len(user.sessions) for user in users)} sessions", flush=True)
         faults, end = Faults(team), time.monotonic() + options.seconds
-        speaking = [asyncio.create_task(user.speak(end)) for user in users]
+        speaking = [asyncio.create_task(user.speak(end, options.pause)) for user in users]
         await faults.until(end, options.every)
         await asyncio.gather(*speaking)
         print("all is said; waiting until it is quiet", flush=True)
@@ -265,6 +265,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--every", type=float, default=12, help="seconds between two faults")
+    parser.add_argument("--pause", type=float, default=1.75, help="seconds between two messages of a user, about")
     parser.add_argument("--lost-after", type=float, default=20)
     parser.add_argument("--keep", action="store_true", help="leave the logs where they are")
     options = parser.parse_args()

@@ -208,6 +208,11 @@ class Daemon:
 
     def dismiss(self, caller: str) -> None:
         """Whoever is connected on this token's strength, or as this person, hears no more."""
+        self.dismiss_here(caller)
+        if self._is_ready and (elsewhere := self._ready.result().elsewhere) is not None:
+            elsewhere.dismissed(caller)
+
+    def dismiss_here(self, caller: str) -> None:
         reason = ErrorInfo("unauthorized", "The token was revoked.", recoverable=False)
         for connection in [each for each in self.connections if caller in (each.caller.id, each.caller.person)]:
             connection.tell(ConnectionClosing(at=time.time(), error=reason))

@@ -20,3 +20,7 @@ class Elsewhere(Protocol):
     def left(self, connection: Connection) -> None:
         """The client has gone."""
         ...
+
+    def dismissed(self, caller: str) -> None:
+        """Who is connected to other daemons on this token's strength, or as this person, hears no more either."""
+        ...

@@ -28,10 +28,6 @@ def sign_of(role: str, who: str) -> str:
     return f"{_PREFIX}:{role}:{who}"
 
 
-def terminal_key(terminal: str) -> str:
-    return f"{_PREFIX}:terminal:{terminal}"
-
-
 class Who(Struct, frozen=True):
     """Who asks, as a worker has to know it."""
 

@@ -6,6 +6,7 @@ whoever follows something looks into the store.
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
@@ -117,14 +118,20 @@ class Links:
     # Reading
 
     async def _read(self, stream: str, hear: Callable[[Entry], None]) -> None:
-        last = "0"
+        last, before = "0", time.monotonic()
         while True:
             try:
-                found = await self._redis.xread({stream: last}, count=_AT_ONCE, block=_BLOCK_MS)
+                found: list[Any] = await self._redis.xread({stream: last}, count=_AT_ONCE, block=_BLOCK_MS)
+                if time.monotonic() - before > self._lasts_ms / 1000:
+                    # This process stood still. Whoever asked has long been told that nobody answers.
+                    found, last = [], await self._newest(stream, last)
+                    self._lost()
+                before = time.monotonic()
             except (RedisError, OSError) as problem:
                 self._is_down(problem)
                 self._lost()
                 await asyncio.sleep(0.5)
+                before = time.monotonic()
                 continue
             for _, entries in found:
                 for number, fields in cast("list[tuple[bytes, Entry]]", entries):
@@ -133,6 +140,10 @@ class Links:
                         hear(fields)
                     except Exception:  # the supervisor: one entry that cannot be read takes no other with it
                         _log.exception("what came through redis could not be taken")
+
+    async def _newest(self, stream: str, last: str) -> str:
+        entries = cast("list[tuple[bytes, Entry]]", await self._redis.xrevrange(stream, count=1))
+        return entries[0][0].decode() if entries else last
 
     # Who lives
 
@@ -178,12 +189,3 @@ class Links:
             await self._redis.delete(*keys)
         except (RedisError, OSError) as problem:
             _log.info("others notice it by themselves", extra={"reason": str(problem)})
-
-    # Small things that all gateways know
-
-    async def remember(self, key: str, value: str, *, lasts: int) -> None:
-        await self._redis.set(key, value, ex=lasts)
-
-    async def recall(self, key: str) -> str:
-        found = await self._redis.get(key)
-        return found.decode() if found else ""

@@ -28,8 +28,7 @@ from openagent.protocol.history import HistoryImport
 from openagent.protocol.op import Op
 from openagent.protocol.sessions import Attached, SessionAttach, SessionCreate, SessionDetach, SessionImport
 from openagent.protocol.tasks import TaskFollow, TaskRun, TaskStop
-from openagent.protocol.terminals import TerminalOpen, TerminalOpened
-from openagent.team.frames import DURABLE, OWN_OP, Head, Who, ops_of, read_head, terminal_key
+from openagent.team.frames import DURABLE, OWN_OP, Head, Who, ops_of, read_head, told_to
 from openagent.team.links import Entry, Links
 
 ANSWERED_WITHIN = 30.0
@@ -38,7 +37,6 @@ SAID_WITHIN = 5.0
 """Seconds that a sender waits to hear which turn answers a message that is accepted already."""
 WORKER_WITHIN = 10.0
 """Seconds in which a worker may come when there is none."""
-TERMINAL_LASTS = 86_400
 FOR_WORKERS = (SessionCreate, SessionImport, HistoryImport, TaskRun, TaskStop, TaskFollow)
 """Ops that name no session and work with some."""
 _MISSED_AT_ONCE = 500
@@ -100,10 +98,14 @@ class Routing:
         self._followers: dict[Connection, set[str]] = {}
         """Who follows the whole, and which workers know of it."""
         self._last_number: dict[str, int] = {}
+        self._terminals: dict[str, str] = {}
+        """Workers of those that somebody typed into."""
         self._changed = asyncio.Event()
         self._catching_up: asyncio.Task[None] | None = None
         self.is_remote: Callable[[Connection], bool] = lambda _connection: False
         """Whether a connection is a gateway's, of which nothing is passed on again."""
+        self.dismiss: Callable[[str], None] = lambda _caller: None
+        """Ends the connections of a token that was revoked elsewhere."""
 
     def start(self) -> None:
         self._catching_up = asyncio.create_task(self._catch_up(), name="team catching up")
@@ -131,6 +133,8 @@ class Routing:
             return False
         told = await self._ask(connection, op, target, passed_on=True)
         if isinstance(told, Failed):
+            if self._may_be_here(target, told):
+                return False
             raise OpenAgentError(**msgspec.structs.asdict(told.error))
         return True
 
@@ -144,8 +148,14 @@ class Routing:
             return None
         told = await self._ask(connection, op, target, passed_on=False)
         if isinstance(told, Failed):
+            if self._may_be_here(target, told):
+                return None
             raise OpenAgentError(**msgspec.structs.asdict(told.error))
         return cast("Struct", msgspec.convert(told.result, type(op).result()))
+
+    def _may_be_here(self, asked: "Whereabouts | str | list[str]", told: Failed) -> bool:
+        """No other worker knows this terminal."""
+        return isinstance(asked, list) and bool(self._own) and told.error.code == "not_found"
 
     def left(self, connection: Connection) -> None:
         name = self._names.pop(connection, "")
@@ -158,16 +168,25 @@ class Routing:
         for worker in self._touched.pop(connection, ()):
             self._links.send(ops_of(worker), {"g": self._gateway, "c": name, "k": "left"})
 
-    async def _target(self, op: Op) -> "Whereabouts | str | None":
+    def dismissed(self, caller: str) -> None:
+        for gateway in self._links.gateways - {self._gateway}:
+            self._links.send(told_to(gateway), {"k": "dismissed", "c": caller})
+
+    async def _target(self, op: Op) -> "Whereabouts | str | list[str] | None":
         """Where its session is, or a worker; None: it is for this process."""
         named = dict[str, str]()
         for kind, value in op_subjects.named(op):
             named.setdefault(kind, value)
         session = named.get("session", "")
         if not session and "terminal" in named:
-            session = await self._links.recall(terminal_key(named["terminal"]))
+            return await self._worker_of_terminal(named["terminal"])
         if session:
-            where = await self._store.whereabouts(session)
+            try:
+                where = await self._store.whereabouts(session)
+            except OpenAgentError as problem:
+                if problem.info.code != "not_found":
+                    raise
+                return None  # here it is said in the words that fit the caller
             is_own = bool(self._own) and where.holder in ("", self._own)
             return None if is_own and not (isinstance(op, MessageSend) and not where.holder) else where
         if isinstance(op, FOR_WORKERS) and not self._own:
@@ -175,13 +194,15 @@ class Routing:
         return None
 
     async def _ask(
-        self, connection: Connection, op: Op, target: "Whereabouts | str", *, passed_on: bool
+        self, connection: Connection, op: Op, target: "Whereabouts | str | list[str]", *, passed_on: bool
     ) -> Reply | Failed:
         if isinstance(op, MessageSend) and isinstance(target, Whereabouts):
             if self._takes_beside(target):
                 with suppress(_Unanswered):  # whether it was said is found out before it is said
                     return await self._ask_worker(connection, op, target.holder, passed_on=passed_on)
             return await self._send(connection, op, target, passed_on=passed_on)
+        if isinstance(target, list):
+            return await self._ask_in_turn(connection, op, target, passed_on=passed_on)
         worker = await self._worker_for(target)
         told = await self._ask_worker(connection, op, worker, passed_on=passed_on)
         while isinstance(told, Failed) and told.error.code == "conflict" and isinstance(target, Whereabouts):
@@ -192,7 +213,7 @@ class Routing:
             worker = await self._worker_for(target)
             told = await self._ask_worker(connection, op, worker, passed_on=passed_on)
         if isinstance(told, Reply):
-            await self._note(connection, op, told)
+            await self._note(connection, op)
         return told
 
     def _takes_beside(self, where: Whereabouts) -> bool:
@@ -239,14 +260,30 @@ class Routing:
             connection.tell(told)
         return msgspec.structs.replace(told, result=msgspec.to_builtins(told.result))
 
-    async def _note(self, connection: Connection, op: Op, told: Reply) -> None:
-        if isinstance(op, TerminalOpen):
-            opened = msgspec.convert(told.result, TerminalOpened)
-            where = await self._store.whereabouts(op.session)
-            await self._links.remember(terminal_key(opened.terminal), where.session, lasts=TERMINAL_LASTS)
-        elif isinstance(op, SessionDetach):
+    async def _note(self, connection: Connection, op: Op) -> None:
+        if isinstance(op, SessionDetach):
             where = await self._store.whereabouts(op.session)
             self._attachments.pop((self._name(connection), where.session), None)
+
+    async def _worker_of_terminal(self, terminal: str) -> "str | list[str] | None":
+        """Only the worker that has it knows it: until one has answered, all are asked. None: this process may."""
+        if (known := self._terminals.get(terminal, "")) in self._links.workers:
+            return known
+        others = [each for each in self._links.workers if each != self._own]
+        return others or None
+
+    async def _ask_in_turn(
+        self, connection: Connection, op: Op, workers: list[str], *, passed_on: bool
+    ) -> Reply | Failed:
+        told: Reply | Failed | None = None
+        for worker in workers:
+            told = await self._ask_worker(connection, op, worker, passed_on=passed_on)
+            if isinstance(told, Reply):
+                self._terminals[dict(op_subjects.named(op))["terminal"]] = worker
+            if isinstance(told, Reply) or told.error.code != "not_found":
+                break
+        assert told is not None
+        return told
 
     async def _all_asks(self, connection: Connection, op: AsksList) -> PendingAsks | None:
         """Of every worker; None where this process is the only one."""
@@ -304,6 +341,9 @@ class Routing:
     # What workers say
 
     def hear(self, entry: Entry) -> None:
+        if entry.get(b"k") == b"dismissed":
+            self.dismiss(entry[b"c"].decode())
+            return
         worker, number = entry[b"w"].decode(), int(entry[b"n"])
         expected = self._last_number.get(worker, number - 1) + 1
         self._last_number[worker] = number
@@ -415,6 +455,7 @@ class Routing:
         for followed in self._attachments.values():
             if followed.worker and followed.worker not in workers:
                 self._lose(followed)
+        self._terminals = {each: worker for each, worker in self._terminals.items() if worker in workers}
         for told in self._followers.values():
             told.intersection_update(workers)
         self._tell_followers()

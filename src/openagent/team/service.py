@@ -68,6 +68,7 @@ class TeamService:
         accepting = Accepting(self._app, self._gateway, TURNS)
         self.routing = Routing(self._gateway, self._worker, self._links, manager.runtime.store, accepting.accept)
         self.routing.is_remote = self._hosting.is_remote
+        self.routing.dismiss = daemon.dismiss_here
         self._jobs = (
             TurnJobs(
                 self._app,

@@ -65,6 +65,7 @@ from openagent.protocol.people import PEOPLE_OPS
 from openagent.protocol.reports import ReportSend, ReportShow
 from openagent.protocol.repository import GitBranch, GitCommit, GitPullRequest, GitPush, GitStatus
 from openagent.protocol.review import ReviewRevert, ReviewShow
+from openagent.protocol.sessions import SessionInfo
 from openagent.providers.transcript import forget_session
 from openagent.providers.vendors import SETTINGS as VENDOR_SETTINGS
 from openagent.safety.git_watch import GitGate, GitWatch
@@ -82,11 +83,13 @@ from openagent.sessions.tool_switch import ToolSwitch
 from openagent.store import open_store
 from openagent.store.access import SqlAccess
 from openagent.store.people import SqlPeople
+from openagent.store.quotas import SqlQuotas
 from openagent.store.tasks import SqlTasks
 from openagent.telemetry.cache_misses import CacheWatch
 from openagent.telemetry.ledger import BudgetLedger
 from openagent.telemetry.measures import Measures
 from openagent.telemetry.otlp import Otlp
+from openagent.telemetry.quotas import Quotas
 from openagent.telemetry.traces import Traces
 from openagent.telemetry.watched import Watched
 from openagent.tools.mcp.host import MCPHost
@@ -245,8 +248,15 @@ def assemble(
     watched = Watched(measures, traces)
 
     prices = price_book(configs.load, VENDOR_SETTINGS)
+    kept_quotas = SqlQuotas(store)
+
+    def whose(session: str) -> SessionInfo | None:
+        found = loaded.find(session)
+        return found.info if found else None
+
+    quotas = Quotas(kept_quotas, whose)
     ledger = build_ledger(
-        configs.load, prices, configs.environment({}), store, tell=loaded.tell, charged=measures.charged
+        configs.load, prices, configs.environment({}), store, tell=loaded.tell, charged=measures.charged, quotas=quotas
     )
     limits = _shared_limits(settings.redis)
     models = Models(
@@ -574,6 +584,7 @@ def assemble(
         session_of_terminal=terminals.session_of,
         guest=kept_people.guest,
         is_welcome=access.is_welcome,
+        quotas=kept_quotas,
     )
 
     async def look_once_in_the_team() -> None:
@@ -619,6 +630,7 @@ def assemble(
         task_runs=task_runs,
         closing=[
             *([otlp.close] if otlp else ()),
+            quotas.close,
             charts.close,
             custom.gate.close,
             terminals.close,

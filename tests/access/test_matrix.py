@@ -65,7 +65,7 @@ PLAIN = frozenset(
         ),
         *("collection", "collector", "columns", "command", "conversation", "days", "decision", "detail", "dry_run"),
         *("env", "event", "every", "expected", "expires_in", "file", "files", "force", "format", "git_state", "input"),
-        *("inputs", "person", "team", "email", "role", "disabled", "add", "remove", "link", "unlink"),
+        *("inputs", "person", "team", "email", "role", "disabled", "limits", "add", "remove", "link", "unlink"),
         *("interactive", "keep", "key", "kind", "limit", "login", "max_bytes", "max_files", "max_tokens", "message"),
         *("messages", "method", "mode", "model", "name", "number", "on", "others", "owner", "parts", "path", "paths"),
         *("position", "protocol", "provider", "query", "question", "queued", "reason", "replace", "roots", "rows"),

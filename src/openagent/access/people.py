@@ -151,7 +151,7 @@ class PeopleService:
     async def _update(self, connection: Connection, op: PeopleUpdate) -> PersonInfo:
         async with self._changing:
             found = await self._find(op.person)
-            given = {"role": op.role, "disabled": op.disabled}
+            given = {"role": op.role, "disabled": op.disabled, "limits": op.limits}
             info = replace(found.info, **{name: value for name, value in given.items() if value is not UNSET})
             await self._store.save_person(replace(found, info=info))
         if (info.role, info.disabled) != (found.info.role, found.info.disabled):
@@ -176,7 +176,8 @@ class PeopleService:
             leaving = [(await self._find(each)).info.id for each in op.remove]
             before = await self._store.members(team.id)
             members = [each for each in dict.fromkeys([*before, *coming]) if each not in leaving]
-            await self._store.save_team(team, members)
+            limits = team.limits if op.limits is UNSET else op.limits
+            await self._store.save_team(replace(team, limits=limits), members)
         for each in set(before) ^ set(members):
             self._dismiss(each)
         return await self._find_team(team.id)

@@ -16,9 +16,10 @@ from openagent.daemon.manager import SessionManager
 from openagent.plugins.addresses import address_of
 from openagent.plugins.jail import HOST_NAME
 from openagent.plugins.places import Places, refuse_as_workspace
+from openagent.plugins.quotas import QuotaStore
 from openagent.plugins.tenant import Tenant
 from openagent.protocol import op_subjects
-from openagent.protocol.conversation import PermissionAnswer
+from openagent.protocol.conversation import MessageSend, PermissionAnswer
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import Event, SessionCreated, TaskUpdated
 from openagent.protocol.files import FilesWrite
@@ -57,6 +58,7 @@ class CallersReach:
         session_of_terminal: Callable[[str], str],
         guest: Callable[[str, str, float], Awaitable[bool | None]],
         is_welcome: Callable[[Caller], Awaitable[bool]],
+        quotas: QuotaStore,
     ) -> None:
         """`mode_of` tells the configured mode of a workspace, `grant` the workspace where a grant holds and the session
         it was given in, `guest` whether a person was let into a session and may also work there, `is_welcome` whether
@@ -70,6 +72,7 @@ class CallersReach:
         self._session_of_terminal = session_of_terminal
         self._guest = guest
         self._is_welcome = is_welcome
+        self._quotas = quotas
         self._known: dict[str, SessionInfo] = {}
         """Of the sessions that were told of, so that their end can be told too."""
 
@@ -102,6 +105,17 @@ class CallersReach:
                 self._check_folder(caller, op, value)
             elif not caller.everywhere and not await self._owns(caller, kind, value):
                 raise _not_there(caller, kind, value)
+        if caller.person and isinstance(op, MessageSend):
+            await self._check_pace(caller)
+
+    async def _check_pace(self, caller: Caller) -> None:
+        limit = await self._quotas.sending(caller.person, time.time())
+        if limit is not None and not await self._quotas.take([limit], 1, 0):
+            raise OpenAgentError(
+                "busy",
+                f"{caller.name} may begin {limit.tokens} turns a minute, and has.",
+                hint="Try again in a minute; an admin can raise it: `openagent people limit`.",
+            )
 
     def _check_folder(self, caller: Caller, op: Op, given: str) -> None:
         working = type(op).works_there

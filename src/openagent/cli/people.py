@@ -1,7 +1,8 @@
 """`openagent people`, `openagent teams`, `openagent share`"""
 
 import time
-from typing import cast
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -9,6 +10,7 @@ from openagent.cli.command import as_json, ask_daemon, command, examples, group,
 from openagent.cli.terminal import table
 from openagent.client.text import ago, clean
 from openagent.protocol.people import (
+    Limits,
     PeopleAdd,
     PeopleList,
     PeopleUpdate,
@@ -25,6 +27,7 @@ from openagent.protocol.people import (
 
 _ROLES = click.Choice(["admin", "member", "viewer"])
 _DAY = 86400.0
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @group(
@@ -84,6 +87,43 @@ def change_role(person: str, role: str, as_json: bool) -> None:
 def disable(person: str, again: bool, as_json: bool) -> None:
     """Let a person in no longer. Whoever is connected as them is cut off at once."""
     _tell(ask_daemon(PeopleUpdate(id="-", person=person, disabled=not again)), as_json)
+
+
+def _limit_options(function: F) -> F:
+    for option in (
+        click.option("--day-usd", type=click.FloatRange(min=0), metavar="USD", help="Dollars a day, in UTC."),
+        click.option("--day-tokens", type=click.IntRange(min=0), metavar="N", help="Tokens a day, in UTC."),
+    ):
+        function = option(function)
+    return function
+
+
+@command(
+    "limit",
+    "openagent people limit ann@example.com --day-usd 20 --turns-a-minute 10",
+    "openagent people limit ann@example.com",
+)
+@click.argument("person", metavar="ADDRESS")
+@click.option("--turns-a-minute", type=click.IntRange(min=0), metavar="N", help="Turns that may begin in a minute.")
+@_limit_options
+@as_json
+def limit_person(
+    person: str, *, turns_a_minute: int | None, day_usd: float | None, day_tokens: int | None, as_json: bool
+) -> None:
+    """Limit what a person may use. What is not given is not limited any more."""
+    limits = Limits(day_usd=day_usd, day_tokens=day_tokens, turns_a_minute=turns_a_minute)
+    info = ask_daemon(PeopleUpdate(id="-", person=person, limits=limits))
+    _tell_limits(info.email, info, as_json)
+
+
+@command("limit", "openagent teams limit core --day-tokens 5000000")
+@click.argument("team")
+@_limit_options
+@as_json
+def limit_team(team: str, *, day_usd: float | None, day_tokens: int | None, as_json: bool) -> None:
+    """Limit what a team may use together. What is not given is not limited any more."""
+    info = ask_daemon(TeamsUpdate(id="-", team=team, limits=Limits(day_usd=day_usd, day_tokens=day_tokens)))
+    _tell_limits(info.name, info, as_json)
 
 
 @group("teams", epilog=examples("openagent teams create core", "openagent teams update core --add ann@example.com"))
@@ -192,9 +232,9 @@ def share(
         say("It is yours alone again." if off else f"It is shared with the team {clean(team or '')}.")
 
 
-for each in (list_people, add, change_role, disable):
+for each in (list_people, add, change_role, disable, limit_person):
     people.add_command(each)
-for each in (list_teams, create_team, update_team, remove_team):
+for each in (list_teams, create_team, update_team, remove_team, limit_team):
     teams.add_command(each)
 
 
@@ -202,6 +242,19 @@ def _row(info: PersonInfo) -> tuple[str, ...]:
     role = "disabled" if info.disabled else info.role
     seen = ago(info.last_login_at, time.time()) if info.last_login_at else "never"
     return (clean(info.email), clean(info.name), role, clean(", ".join(info.teams)), seen, clean(info.folder))
+
+
+def _tell_limits(name: str, info: PersonInfo | TeamInfo, as_json: bool) -> None:
+    limits = info.limits
+    said = [
+        *([f"${limits.day_usd:g} a day"] if limits.day_usd is not None else []),
+        *([f"{limits.day_tokens:,} tokens a day"] if limits.day_tokens is not None else []),
+        *([f"{limits.turns_a_minute} turns a minute"] if limits.turns_a_minute is not None else []),
+    ]
+    if as_json:
+        print_json(plain(info))
+    else:
+        say(f"{clean(name)} may use {', '.join(said) or 'as much as they want'}.")
 
 
 def _tell(info: PersonInfo, as_json: bool) -> None:

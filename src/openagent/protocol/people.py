@@ -15,6 +15,17 @@ ROLE_SCOPES: dict[Role, tuple[Scope, ...]] = {"admin": ("admin",), "member": ("c
 """What a role amounts to. An admin does so everywhere; the others in their own folders and those of their teams."""
 
 
+class Limits(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What a person or a team may use. What is not said is not limited."""
+
+    day_usd: float | None = None
+    """Dollars a day, in UTC."""
+    day_tokens: int | None = None
+    """Tokens a day, in and out, in UTC."""
+    turns_a_minute: int | None = None
+    """Turns that may begin within a minute."""
+
+
 class PersonInfo(Struct, frozen=True, omit_defaults=True):
     """A person of this installation."""
 
@@ -32,6 +43,8 @@ class PersonInfo(Struct, frozen=True, omit_defaults=True):
     """Where their work lies."""
     teams: list[str] = []
     """The names of their teams."""
+    limits: Limits = Limits()
+    """What they may use."""
     created_at: float = 0.0
     """When they were added, in seconds since 1970."""
     last_login_at: float | None = None
@@ -56,6 +69,8 @@ class TeamInfo(Struct, frozen=True, omit_defaults=True):
     """Where its work lies."""
     members: list[str] = []
     """The e-mail addresses of its members."""
+    limits: Limits = Limits()
+    """What its members may use together."""
 
 
 class Teams(Struct, frozen=True):
@@ -83,7 +98,7 @@ class PeopleAdd(Op[PersonInfo], tag="people.add", needs="admin", reach="whole", 
 class PeopleUpdate(
     Op[PersonInfo], tag="people.update", needs="admin", reach="whole", routes=PATCH("/api/people/{person}")
 ):
-    """Change a person's role, or let them in no longer. At once: whoever is connected as them is cut off."""
+    """Change a person's role or limits, or let them in no longer. At once: whoever is connected as them is cut off."""
 
     person: str
     """Their id or address."""
@@ -91,6 +106,8 @@ class PeopleUpdate(
     """What they may do from now on."""
     disabled: bool | UnsetType = UNSET
     """True: they are let in no longer."""
+    limits: Limits | UnsetType = UNSET
+    """What they may use, in place of all limits before."""
 
 
 class TeamsList(ReadingOp[Teams], tag="teams.list", needs="admin", reach="whole", routes=GET("/api/teams")):
@@ -107,7 +124,7 @@ class TeamsCreate(
 
 
 class TeamsUpdate(Op[TeamInfo], tag="teams.update", needs="admin", reach="whole", routes=PATCH("/api/teams/{team}")):
-    """Change who is in a team."""
+    """Change who is in a team, or what it may use."""
 
     team: str
     """Its id or name."""
@@ -115,6 +132,8 @@ class TeamsUpdate(Op[TeamInfo], tag="teams.update", needs="admin", reach="whole"
     """Who comes in: ids or addresses."""
     remove: list[str] = []
     """Who leaves."""
+    limits: Limits | UnsetType = UNSET
+    """What it may use, in place of all limits before; turns a minute are counted for people alone."""
 
 
 class TeamsRemove(Op[Done], tag="teams.remove", needs="admin", reach="whole", routes=DELETE("/api/teams/{team}")):

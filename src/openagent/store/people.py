@@ -10,11 +10,13 @@ from sqlalchemy.exc import IntegrityError
 
 from openagent.plugins.access import PendingLogin, PeopleStore, SessionLink, StoredPerson
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.people import PersonInfo, TeamInfo
+from openagent.protocol.people import Limits, PersonInfo, TeamInfo
+from openagent.store.rows import to_json
 from openagent.store.sql_store import SqlStore
 from openagent.store.tables import pending_logins, people, session_guests, session_links, sessions, team_members, teams
 
 _WRITER = "people"
+_limits = msgspec.json.Decoder(Limits)
 
 
 class SqlPeople:
@@ -89,6 +91,7 @@ def _person(row: RowMapping, belonging: Sequence[Any]) -> StoredPerson:
         disabled=row["disabled"],
         folder=row["folder"],
         teams=[each.name for each in belonging],
+        limits=_limits.decode(row["limits"]),
         created_at=row["created_at"],
         last_login_at=row["last_login_at"],
     )
@@ -103,7 +106,7 @@ def _person(row: RowMapping, belonging: Sequence[Any]) -> StoredPerson:
 
 def _save_person(connection: Connection, person: StoredPerson) -> None:
     given = msgspec.structs.asdict(person.info)
-    given |= {"issuer": person.issuer, "subject": person.subject}
+    given |= {"issuer": person.issuer, "subject": person.subject, "limits": to_json(person.info.limits)}
     del given["teams"]
     taken = f"There is already somebody with the address {person.info.email}."
     _put(connection, people, person.info.id, given, taken)
@@ -123,13 +126,13 @@ def _teams(connection: Connection) -> list[TeamInfo]:
     for team, email in connection.execute(who):
         emails.setdefault(team, []).append(email)
     return [
-        TeamInfo(row["id"], row["name"], row["folder"], emails.get(row["id"], []))
+        TeamInfo(row["id"], row["name"], row["folder"], emails.get(row["id"], []), _limits.decode(row["limits"]))
         for row in connection.execute(select(teams).order_by(teams.c.name)).mappings()
     ]
 
 
 def _save_team(connection: Connection, team: TeamInfo, members: Sequence[str]) -> None:
-    given = {"name": team.name, "folder": team.folder}
+    given = {"name": team.name, "folder": team.folder, "limits": to_json(team.limits)}
     _put(connection, teams, team.id, given, f"There is already a team {team.name!r}.")
     connection.execute(delete(team_members).where(team_members.c.team == team.id))
     if members:

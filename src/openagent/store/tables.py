@@ -394,6 +394,7 @@ people = Table(
     Column("created_at", Float, nullable=False),
     Column("last_login_at", Float),
     Column("folder", Text, nullable=False),
+    Column("limits", Text, nullable=False, server_default="{}"),
 )
 Index("people_by_email", people.c.email, unique=True)
 
@@ -403,6 +404,7 @@ teams = Table(
     Column("id", String, primary_key=True),
     Column("name", String, nullable=False),
     Column("folder", Text, nullable=False),
+    Column("limits", Text, nullable=False, server_default="{}"),
 )
 Index("teams_by_name", teams.c.name, unique=True)
 
@@ -412,6 +414,17 @@ team_members = Table(
     Column("team", String, ForeignKey("teams.id", ondelete="CASCADE"), nullable=False),
     Column("person", String, ForeignKey("people.id", ondelete="CASCADE"), nullable=False),
     PrimaryKeyConstraint("team", "person"),
+)
+
+quota_use = Table(
+    "quota_use",
+    metadata,
+    Column("holder", String, nullable=False),
+    Column("period", String, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    Column("money", BigInteger, nullable=False),
+    Column("open", Integer, nullable=False),
+    PrimaryKeyConstraint("holder", "period"),
 )
 
 pending_logins = Table(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
-from openagent.plugins.ledger import Activity, Budget, Charge, Ledger
+from openagent.plugins.ledger import Activity, Budget, Charge, Ledger, Reservation
 from openagent.plugins.provider import ModelRequest
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Part
@@ -23,6 +23,7 @@ from openagent.protocol.usage import SessionUsage, Usage
 from openagent.telemetry.accounts import NOTHING, Account, BudgetNotice, Demand, Spent
 from openagent.telemetry.counting import best_count, counted_usage, estimate_tokens, fixed_ceiling, prompt_ceiling
 from openagent.telemetry.prices import PICO, Price, PriceBook
+from openagent.telemetry.quotas import Quotas
 from openagent.telemetry.tokens import TokenTracker, TokenUsage
 
 SMALLEST_ANSWER = 256
@@ -150,6 +151,7 @@ class BudgetLedger:
         on_record: Callable[[TokenUsage], None] | None = None,
         renewed: Callable[[], ConfiguredCaps | None] = lambda: None,
         clock: Callable[[], float] = time.time,
+        quotas: Quotas | None = None,
     ) -> None:
         """`warn_at` is a percentage. `spent_since` asks the store what the day has cost before this start. `renewed`
         gives the configured caps anew, when they have changed since it was last asked."""
@@ -161,6 +163,7 @@ class BudgetLedger:
         self._on_record = on_record
         self._renewed = renewed
         self._clock = clock
+        self._quotas = quotas
         self._sessions: dict[str, _Ledgered] = {}
         self._day = Account("day")
         self._day.limit(day.tokens, day.usd)
@@ -255,7 +258,23 @@ class BudgetLedger:
     async def measure(self, request: ModelRequest, answer: Sequence[Part]) -> Usage:
         return await asyncio.to_thread(counted_usage, request, answer, best_count())
 
-    async def reserve(self, session: str, model: str, request: ModelRequest, activity: Activity) -> GrantedReservation:
+    async def reserve(self, session: str, model: str, request: ModelRequest, activity: Activity) -> Reservation:
+        granted = await self._granted(session, model, request, activity)
+        if self._quotas is None or not (limited := await self._quotas.of(session)):
+            return granted
+        try:
+            price = await asyncio.to_thread(self._prices.price, model)
+            if price is None and any(quota.money is not None for quota in limited):
+                raise _unknown_price(model)
+            demand = Demand.of(prompt_ceiling(request, model, thorough=True), price)
+            wanted = granted.max_output_tokens or DEFAULT_ANSWER
+            least = min(wanted, SMALLEST_ANSWER)
+            return await self._quotas.hold(limited, granted, demand, price, wanted=wanted, least=least)
+        except BaseException:
+            granted.release()
+            raise
+
+    async def _granted(self, session: str, model: str, request: ModelRequest, activity: Activity) -> GrantedReservation:
         await self._seed_day()
         self._renew()
         remembered = self._prices.remembered(model)

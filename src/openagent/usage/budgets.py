@@ -15,6 +15,7 @@ from openagent.telemetry.accounts import BudgetNotice, Spent
 from openagent.telemetry.journal import Journal
 from openagent.telemetry.ledger import BudgetLedger, ConfiguredCaps, DayLimits, Limits
 from openagent.telemetry.prices import PriceBook, PricedProvider
+from openagent.telemetry.quotas import Quotas
 from openagent.telemetry.tokens import TokenUsage
 
 T = TypeVar("T")
@@ -70,6 +71,7 @@ def build_ledger(
     *,
     tell: Callable[[str, Event], None],
     charged: Callable[[TokenUsage], None],
+    quotas: Quotas,
 ) -> BudgetLedger:
     """`charged` hears of every request that is paid for."""
     journal = Journal(Path(env["LEDGER_PATH"])) if env.get("LEDGER_PATH") else None
@@ -99,4 +101,5 @@ def build_ledger(
         spent_since=spent_since,
         on_notice=on_notice,
         on_record=on_record,
+        quotas=quotas,
     )

@@ -1530,6 +1530,13 @@ export interface LeftOut {
   reason: string
 }
 
+/** What a person or a team may use. What is not said is not limited. */
+export interface Limits {
+  day_usd?: number | null
+  day_tokens?: number | null
+  turns_a_minute?: number | null
+}
+
 /** The answer being streamed right now, as far as it has come. */
 export interface LiveAnswer {
   message_number: number
@@ -2232,13 +2239,14 @@ export interface PeopleList {
   id: string
 }
 
-/** Change a person's role, or let them in no longer. At once: whoever is connected as them is cut off. */
+/** Change a person's role or limits, or let them in no longer. At once: whoever is connected as them is cut off. */
 export interface PeopleUpdate {
   op: "people.update"
   id: string
   person: string
   role?: "admin" | "member" | "viewer"
   disabled?: boolean
+  limits?: Limits
 }
 
 /** Allow or deny a waiting tool call. */
@@ -2331,6 +2339,7 @@ export interface PersonInfo {
   disabled?: boolean
   folder?: string
   teams?: string[]
+  limits?: Limits
   created_at?: number
   last_login_at?: number | null
 }
@@ -3665,6 +3674,7 @@ export interface TeamInfo {
   name: string
   folder?: string
   members?: string[]
+  limits?: Limits
 }
 
 /** Teams. */
@@ -3692,13 +3702,14 @@ export interface TeamsRemove {
   team: string
 }
 
-/** Change who is in a team. */
+/** Change who is in a team, or what it may use. */
 export interface TeamsUpdate {
   op: "teams.update"
   id: string
   team: string
   add?: string[]
   remove?: string[]
+  limits?: Limits
 }
 
 /** A saved persona. */

@@ -66,7 +66,8 @@ async def test_turns_wait_for_a_place_are_told_which_and_move_up(tmp_path: Path)
         third, place_of_third = await stand_in_line(h, client, "c")
         assert (place, place_of_third) == (1, 2)
         assert (await came_to(third, 2)).at_once == 1
-        assert (await ask(client, SessionGet, session=third.session)).place == 2
+        info = await ask(client, SessionGet, session=third.session)
+        assert (info.place, info.name) == (2, "c"), "lists tell what it waits with"
         assert (await came_to(await other.attach(third.session), 2)).waiting == 2, "told to whoever comes later"
         status = await ask(client, DaemonStatus)
         assert (status.running, status.waiting, status.at_once) == (1, 2, 1)

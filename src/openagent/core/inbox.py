@@ -9,11 +9,12 @@ import msgspec
 
 from openagent.core.audit import NOBODY, Actor, acting, actor
 from openagent.core.recorder import InfoChanges
+from openagent.core.turn import NAME_LENGTH
 from openagent.plugins.store import Rows
 from openagent.protocol.conversation import Sent
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import ErrorRaised, Event, MessageAdded, MessageQueued, QueueChanged
-from openagent.protocol.messages import UserPart
+from openagent.protocol.messages import TextPart, UserPart
 from openagent.protocol.sessions import QueuedMessage
 
 if TYPE_CHECKING:
@@ -88,12 +89,18 @@ class Inbox:
             if first:
                 await self._rewrite(queued.op_id, self._queued(queued))
             else:
-                told = self._queued(queued)
-                await self._session.record(told, rows=Rows(queued=[queued]), changes=self.facts, op_id=queued.op_id)
+                changes: InfoChanges = {**self.facts, **self._name_by(queued)}
+                told = self._queued(queued), *self._session.listed_anew(changes, env or self._session.env)
+                await self._session.record(*told, rows=Rows(queued=[queued]), changes=changes, op_id=queued.op_id)
         except Exception:
             self.waiting.remove(queued)
             self._forget(queued.id)
             raise
+
+    def _name_by(self, queued: QueuedMessage) -> InfoChanges:
+        """One that waits for its first turn is found in lists by what was asked."""
+        said = " ".join(part.text for part in queued.parts if isinstance(part, TextPart)).split()
+        return {"name": " ".join(said)[:NAME_LENGTH]} if said and not self._session.info.name else {}
 
     def _queued(self, queued: QueuedMessage) -> MessageQueued:
         in_line = bool(self._session.runtime.admission.place(self._session.id))

@@ -637,6 +637,11 @@ async def with_people(h: House, client: Client, met: Met) -> None:
         link = (await say(hers, "session.share", session=session, team="core", link="read")).link
         assert [each.id for each in (await say(his, "session.list")).sessions] == [session]
         assert (await say(his, "session.join", link=link)).team == team.id
+        beside = await hers.attach(session)
+        await his.attach(session)
+        assert (await heard(beside, e.SessionPresence)).who == "ann@example.org, bob@example.org"
+        await his.close()
+        assert (await heard(beside, e.SessionPresence)).who == "ann@example.org"
     await say(client, "teams.remove", team="core")
 
 

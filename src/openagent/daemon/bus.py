@@ -1,6 +1,6 @@
 """Who hears what. An event is encoded once; its bytes go to every client that is attached."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Protocol, TypeVar
 
 from openagent.daemon.reach_interface import Hearing
@@ -120,6 +120,12 @@ class EventBus:
         self.unfollow(outlet)
         for session in list(self._attached):
             self.detach(session, outlet)
+
+    def outlets(self, session: str) -> Collection[Attendant]:
+        return self._attached.get(session, ())
+
+    def sessions_of(self, outlet: Attendant) -> list[str]:
+        return [session for session, outlets in self._attached.items() if outlet in outlets]
 
     def attached(self, session: str) -> int:
         return len(self._attached.get(session, ()))

@@ -21,6 +21,7 @@ from openagent.daemon.connection import Connection
 from openagent.daemon.folders import gone, no_folder
 from openagent.daemon.live_metrics import LiveMetrics, rss_bytes
 from openagent.daemon.op_audit import OpAudit
+from openagent.daemon.presence import Presence
 from openagent.daemon.reach_interface import Reach
 from openagent.daemon.sessions_in_use import in_use
 from openagent.daemon.settings_version import settings_version
@@ -125,6 +126,7 @@ class Daemon:
         self.place = place
         self._op_audit = OpAudit()
         self.bus = EventBus()
+        self._presence = Presence(self.bus)
         self.connections: set[Connection] = set()
         self.stopping = asyncio.Event()
         """Set once, by an op or a signal. Whoever comes later is refused, so that nothing new starts between the saving
@@ -219,8 +221,12 @@ class Daemon:
             connection.hang_up()
 
     def forget(self, connection: Connection) -> None:
+        left = self.bus.sessions_of(connection)
         self.bus.leave(connection)
         self.connections.discard(connection)
+        if self._is_ready:
+            for session in left:
+                self._presence.look(self._ready.result().manager, session)
         if self._is_ready and (elsewhere := self._ready.result().elsewhere) is not None:
             elsewhere.left(connection)
 
@@ -365,6 +371,7 @@ class Daemon:
                 connection.tell(LiveState(session=session.id, seq=session.info.seq, at=time.time(), live=live))
             self.bus.attach(session.id, connection)
             self._tell_place(connection, session)
+        self._presence.look(manager, session.id)
 
     def _tell_place(self, connection: Connection, session: "Session") -> None:
         """Its own answer leaves it out, since it is no part of what was recorded."""
@@ -395,7 +402,10 @@ class Daemon:
             ) from None
 
     async def _session_detach(self, connection: Connection, op: SessionDetach) -> Done:
-        self.bus.detach((await (await self._manager()).get(op.session)).id, connection)
+        manager = await self._manager()
+        session = (await manager.get(op.session)).id
+        self.bus.detach(session, connection)
+        self._presence.look(manager, session)
         return Done()
 
     async def _session_update(self, connection: Connection, op: SessionUpdate) -> SessionInfo:

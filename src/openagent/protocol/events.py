@@ -213,6 +213,15 @@ class TurnWaiting(Event, frozen=True, kw_only=True, tag="turn.waiting"):
     """How many turns may run; 0: that was changed meanwhile, and it goes on in a moment."""
 
 
+class SessionPresence(Event, frozen=True, kw_only=True, tag="session.presence"):
+    """Of several people with this session one came or left."""
+
+    durable: ClassVar[bool] = False
+    told: ClassVar[Told] = (Line("Here now: {who}."),)
+    who: str
+    """All who are here, by name."""
+
+
 class QueueChanged(Event, frozen=True, kw_only=True, tag="queue.changed"):
     """The messages that wait are these from here on: one was said, edited, removed or moved, or they are held back."""
 
@@ -1051,6 +1060,7 @@ AnyEvent = (
     | MessageAdded
     | MessageQueued
     | TurnWaiting
+    | SessionPresence
     | QueueChanged
     | ToolStarted
     | ToolOutput

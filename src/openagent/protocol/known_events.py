@@ -8,6 +8,7 @@ LINES = {
     "session.deleted": (Line("The session was deleted.", "error"),),
     "message.queued": (Line("Queued; it is next when this turn has ended.", "plain", when="!in_line"),),
     "turn.waiting": (Line("Waiting for other turns to end: number {place} of {waiting} in line.", "plain"),),
+    "session.presence": (Line("Here now: {who}.", "plain"),),
     "queue.changed": (
         Line(
             "Held back, since the turn before was cancelled: {queued:messages}.",

@@ -98,7 +98,7 @@ export interface AllUsage {
   left_out?: LeftOut[]
 }
 
-export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | TurnWaiting | QueueChanged | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | IntentDetected | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | HistoryProgress | HistoryImported | SubagentStarted | SubagentProgress | SubagentFinished | FlowStarted | FlowStepped | FlowFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | TerminalOutput | TerminalExited | Metrics | HookRan | ErrorRaised | ConnectionClosing
+export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | TurnWaiting | SessionPresence | QueueChanged | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | IntentDetected | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | HistoryProgress | HistoryImported | SubagentStarted | SubagentProgress | SubagentFinished | FlowStarted | FlowStepped | FlowFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | TerminalOutput | TerminalExited | Metrics | HookRan | ErrorRaised | ConnectionClosing
 
 /** What agents wait for a person to say, the longest waiting first. */
 export interface AsksList {
@@ -3168,6 +3168,16 @@ export interface SessionPage {
   brought?: Record<string, number>
 }
 
+/** Of several people with this session one came or left. */
+export interface SessionPresence {
+  type: "session.presence"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  who: string
+}
+
 /** Back to before a turn. Nothing is destroyed: the messages stay stored, and the files can be brought back. */
 export interface SessionRewind {
   op: "session.rewind"
@@ -4567,6 +4577,7 @@ export interface Events {
   "message.added": MessageAdded
   "message.queued": MessageQueued
   "turn.waiting": TurnWaiting
+  "session.presence": SessionPresence
   "queue.changed": QueueChanged
   "tool.started": ToolStarted
   "tool.output": ToolOutput
@@ -4616,4 +4627,4 @@ export interface Events {
 }
 
 /** Events that are live only: they take no number of their own. */
-export const LIVE_ONLY: ReadonlySet<string> = new Set(["connection.closing", "context.shown", "failed", "history.imported", "history.progress", "index.progress", "index.updated", "live.state", "mcp.status", "metrics", "models.progress", "reply", "session.deleted", "subagent.progress", "task.updated", "terminal.exited", "terminal.output", "text.delta", "thinking.delta", "tool.output", "turn.waiting"])
+export const LIVE_ONLY: ReadonlySet<string> = new Set(["connection.closing", "context.shown", "failed", "history.imported", "history.progress", "index.progress", "index.updated", "live.state", "mcp.status", "metrics", "models.progress", "reply", "session.deleted", "session.presence", "subagent.progress", "task.updated", "terminal.exited", "terminal.output", "text.delta", "thinking.delta", "tool.output", "turn.waiting"])

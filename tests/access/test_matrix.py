@@ -372,6 +372,9 @@ async def test_who_is_let_in_no_longer_is_cut_off_and_a_role_counts_at_once(tmp_
                     reply, raw = await send(SessionCreate, {"cwd": person.folder})
                     assert isinstance(reply, e.Failed), raw
                     assert refused in reply.error.message
+        async with wire(h, ("admin",), [str(tmp_path / "people")]) as send:
+            reply, raw = await send(TokensCreate, {"name": "more", "scopes": ["read"], "person": ANN})
+            assert isinstance(reply, e.Failed), f"a person's folders are more than its own: {raw}"
         with pytest.raises(InvalidStatus, match="401"):
             async with ws_connect(url, additional_headers={"Authorization": f"Bearer {secret}"}):
                 pass

@@ -21,6 +21,7 @@ from websockets.exceptions import ConnectionClosed
 
 from openagent.protocol.people import PeopleList, PeopleUpdate
 from openagent.protocol.safety import AuditAsk
+from openagent.protocol.tokens import TokensCreate
 
 from ..interaction.doing import ask
 from ..interaction.house import House, house
@@ -79,9 +80,9 @@ class Browser:
     def __init__(self, h: House) -> None:
         self.http = httpx2.AsyncClient(base_url=h.daemon.place.web_url, timeout=60)
 
-    async def log_in(self) -> httpx2.Response:
+    async def log_in(self, after: str = "/") -> httpx2.Response:
         """To the end, whatever it is."""
-        leaving = await self.http.get("/api/sign-in/start")
+        leaving = await self.http.get("/api/sign-in/start", params={"after": after})
         at_provider = await self.http.get(leaving.headers["location"])
         if at_provider.status_code == 200:  # a form that asks who it is
             at_provider = await self.http.post(leaving.headers["location"], data={"sub": "ann"})
@@ -126,6 +127,8 @@ async def test_a_person_logs_in_works_and_logs_out(tmp_path: Path, which: str) -
             assert (await browser.http.post("/api/logout", headers=origin)).status_code == 204
             assert (await browser.http.get("/api/me")).status_code == 401
             assert (await browser.log_in()).status_code == 200, "the same person, not a second one"
+            for after, page in {"/device?code=A-B": "/device?code=A-B", "//x.org": "/", "/\t/x.org": "/"}.items():
+                assert f'url={page}"' in (await browser.log_in(after)).text
             async with await h.client() as owner:
                 assert len((await ask(owner, PeopleList)).people) == 1
 
@@ -212,6 +215,11 @@ async def test_a_terminal_is_let_in_by_a_code_that_a_browser_confirms(tmp_path: 
             assert (await browser.http.get(f"/api/device?code={shown}")).json() == {"client": "a terminal"}
             origin = {"Origin": h.daemon.place.web_url}
             answer = {"code": shown, "allow": True}
+            async with await h.client() as owner:
+                made = await ask(owner, TokensCreate, name="less", scopes=["read"], person="ann@example.org")
+            less = {"Authorization": f"Bearer {made.secret}"}
+            refused = await terminal.post("/api/device", json=answer, headers=less)
+            assert refused.status_code == 403, "whoever may only read lets nobody in who may do more"
             assert (await browser.http.post("/api/device", json=answer, headers=origin)).status_code == 204
             token = await poll()
             headers = {"Authorization": f"Bearer {token['access_token']}"}

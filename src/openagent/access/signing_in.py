@@ -1,6 +1,7 @@
 """How people log in: a browser at the provider that the settings name, a terminal by a code that a browser confirms."""
 
 import hashlib
+import re
 import secrets
 import time
 from collections import deque
@@ -30,6 +31,7 @@ SLOWER = 5.0
 CLI_SECONDS = 90 * 86_400.0
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 """No vowels: no words, and nothing that is taken for a digit."""
+_OURS = re.compile(r"/(?!/)[\w.~!$&()*+,;=:@%/?#-]*", re.ASCII)
 _WRONG_CODES = 10
 """In a minute, of one person."""
 
@@ -138,6 +140,12 @@ class SigningInService:
 
     async def decide(self, caller: Caller, user_code: str, allow: bool) -> None:
         kept = await self._shown(caller, user_code)
+        if allow and not await self._access.is_all_of_them(caller):
+            raise OpenAgentError(
+                "permission_denied",
+                "A terminal gets all that you may do, and this token may do less.",
+                hint="Confirm it in a browser that you are logged in with.",
+            )
         at = msgspec.json.decode(kept.data, type=_AtTerminal)
         await self._change(kept, replace(at, person=caller.person if allow else "", denied=not allow))
 
@@ -184,8 +192,8 @@ def _vouched(claims: dict[str, Any], settings: PeopleSettings) -> Vouched:
 
 
 def _local(after: str) -> str:
-    """A page of ours, and nobody else's."""
-    return after if after.startswith("/") and not after.startswith(("//", "/\\")) else "/"
+    """A page of ours, and nobody else's: browsers take `//` and what they make of `/\\` for another site."""
+    return after if _OURS.fullmatch(after) else "/"
 
 
 def _digest(secret: str) -> str:

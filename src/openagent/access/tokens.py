@@ -114,6 +114,14 @@ class Access:
         now = await self._caller(stored.info) if stored else None
         return now is not None and now == replace(caller, address="")
 
+    async def is_all_of_them(self, caller: Caller) -> bool:
+        """They may do all that the person may."""
+        person = await self._people.person(caller.person)
+        if person is None:
+            return False
+        whole = _caller_of(person, TokenInfo(caller.id, caller.name, list(ROLE_SCOPES[person.info.role])))
+        return (caller.scopes, caller.roots) == (whole.scopes, whole.roots)
+
     async def admit(self, person: StoredPerson, name: str, kind: TokenKind, seconds: float) -> LoggedIn:
         """A login of theirs."""
         scopes = list(ROLE_SCOPES[person.info.role])
@@ -157,6 +165,12 @@ class Access:
         if any(token.info.name == op.name for token in await self._store.tokens()):
             raise OpenAgentError(
                 "conflict", f"There is already a token named {op.name!r}.", hint="Revoke it first, or choose another."
+            )
+        if op.person and not connection.caller.everywhere:
+            raise OpenAgentError(
+                "permission_denied",
+                f"The {connection.caller.called} works below some folders, and a person's may be others.",
+                hint="Only who works everywhere makes tokens of people.",
             )
         roots = await asyncio.to_thread(self._roots, connection.caller, op.roots)
         person = await self._person(op.person, roots) if op.person else ""

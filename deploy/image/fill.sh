@@ -11,10 +11,10 @@ apt-get -qq install -y --no-install-recommends bubblewrap ca-certificates git py
 
 python3 -m venv --without-pip /opt/openagent
 python3 -m venv /tmp/pip
-into_it() { /tmp/pip/bin/pip --quiet --python /opt/openagent/bin/python "$@"; }
+into_it() { /tmp/pip/bin/pip --python /opt/openagent/bin/python "$@"; }
 # The pins are complete, which `check` looks at; pip would want them for names with extras a second time.
-into_it install --no-cache-dir --no-compile --no-deps --require-hashes --requirement /wheels/runtime.txt --requirement /wheels/team.txt
-into_it install --no-cache-dir --no-compile --no-deps /wheels/openagent-*.whl
+into_it install --quiet --no-cache-dir --no-compile --no-deps --require-hashes --requirement /wheels/runtime.txt --requirement /wheels/team.txt
+into_it install --quiet --no-cache-dir --no-compile --no-deps /wheels/openagent-*.whl
 into_it check
 ln -s /opt/openagent/bin/openagent /usr/local/bin/openagent
 

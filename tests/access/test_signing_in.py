@@ -46,7 +46,9 @@ def mock() -> Generator[str, None, None]:
         try:
             assert running.stderr is not None
             lines = (re.search(r"running on (http://[\d.:]+)", line) for line in running.stderr)
-            yield next(line[1] for line in lines if line)
+            found = next((line[1] for line in lines if line), None)
+            assert found is not None, "it did not start"
+            yield found
         finally:
             running.kill()
 
@@ -105,10 +107,18 @@ async def browsers(h: House) -> AsyncGenerator[Callable[[], Browser], None]:
         yield new
 
 
-@pytest.mark.parametrize("which", ["oidc-provider-mock", "with a secret and ES256"])
+@contextmanager
+def own() -> Generator[str, None, None]:
+    with issuer() as made:
+        yield made.url
+
+
+PROVIDERS = {"oidc-provider-mock": mock, "with a secret and ES256": own}
+
+
+@pytest.mark.parametrize("which", PROVIDERS)
 async def test_a_person_logs_in_works_and_logs_out(tmp_path: Path, which: str) -> None:
-    with mock() as first, issuer() as second:
-        url = first if which == "oidc-provider-mock" else second.url
+    with PROVIDERS[which]() as url:
         async with house(tmp_path, [{"text": "ok"}], web=True, config=settings(tmp_path, url)) as h, browsers(h) as new:
             browser = new()
             assert (await browser.http.get("/api/sign-in")).json()["name"] == "Example"

@@ -64,7 +64,7 @@ echo "image: $tag"
 # The Dockerfile says how it is run; each of its lines that docker import knows is handed on.
 changes=()
 while IFS= read -r line; do changes+=(--change "$line"); done < <(
-    sed -e ':a' -e '/\\$/N; s/\\\n *//; ta' deploy/image/Dockerfile | grep -E '^(ENV|USER|WORKDIR|EXPOSE|STOPSIGNAL|HEALTHCHECK|ENTRYPOINT|CMD) '
+    sed -e ':a' -e '/\\$/N; s/\\\n *//; ta' deploy/image/Dockerfile | grep -E '^(ENV|USER|WORKDIR|EXPOSE|HEALTHCHECK|ENTRYPOINT|CMD) '
 )
 tar -C "$root" --numeric-owner -c . | docker import "${changes[@]}" - "$tag"
 docker image inspect --format 'image: {{.Size}} bytes' "$tag"

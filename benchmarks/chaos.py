@@ -111,8 +111,9 @@ class Faults:
         self.done: list[tuple[float, str]] = []
         self._later: list[asyncio.Task[None]] = []
 
-    async def until(self, end: float, every: float) -> None:
-        kinds = [self.kill_worker, self.kill_gateway, self.restart_redis, self.cut_database, self.freeze_worker]
+    async def until(self, end: float, every: float, only: str) -> None:
+        all_kinds = [self.kill_worker, self.kill_gateway, self.restart_redis, self.cut_database, self.freeze_worker]
+        kinds = [each for each in all_kinds if only in each.__name__]
         turn = 0
         while time.monotonic() + every < end:
             await asyncio.sleep(every)
@@ -237,7 +238,7 @@ async def fire(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         print(f"{sum(len(user.sessions) for user in users)} sessions", flush=True)
         faults, end = Faults(team), time.monotonic() + options.seconds
         speaking = [asyncio.create_task(user.speak(end, options.pause)) for user in users]
-        await faults.until(end, options.every)
+        await faults.until(end, options.every, options.only)
         await asyncio.gather(*speaking)
         print("all is said; waiting until it is quiet", flush=True)
         quiet = await _quiet(team)
@@ -266,6 +267,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--every", type=float, default=12, help="seconds between two faults")
     parser.add_argument("--pause", type=float, default=1.75, help="seconds between two messages of a user, about")
+    parser.add_argument("--only", default="", help="faults of this kind: worker, kill, redis, cut, freeze …")
     parser.add_argument("--lost-after", type=float, default=20)
     parser.add_argument("--keep", action="store_true", help="leave the logs where they are")
     options = parser.parse_args()

@@ -287,18 +287,13 @@ class Routing:
 
     async def _all_asks(self, connection: Connection, op: AsksList) -> PendingAsks | None:
         """Of every worker; None where this process is the only one."""
-        workers = [each for each in self._links.workers if each != self._own]
-        if not workers and self._own:
+        workers = list(self._links.workers)  # this process too, by the same way
+        if self._own and workers in ([], [self._own]):
             return None
-        ops = [msgspec.structs.replace(op, id=f"{OWN_OP}asks-{next(self._numbers)}") for _ in workers]
-        told = await asyncio.gather(
-            *(
-                self._ask_worker(connection, each, worker, passed_on=False)
-                for each, worker in zip(ops, workers, strict=True)
-            )
-        )
+        asking = (self._ask_for_asks(connection, op, worker) for worker in workers)
+        told = await asyncio.gather(*asking, return_exceptions=True)  # one that is lost has nobody waiting
         answers = [msgspec.convert(each.result, PendingAsks) for each in told if isinstance(each, Reply)]
-        return PendingAsks([ask for answer in answers for ask in answer.asks])
+        return PendingAsks(sorted((ask for answer in answers for ask in answer.asks), key=lambda ask: ask.at))
 
     async def _ask_for_asks(self, connection: Connection, op: AsksList, worker: str) -> Reply | Failed:
         own = msgspec.structs.replace(op, id=self._own_id("asks"))

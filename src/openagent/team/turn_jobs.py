@@ -10,11 +10,12 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from procrastinate import App, BaseRetryStrategy, PsycopgConnector, RetryDecision
+from procrastinate import App, BaseRetryStrategy, JobContext, PsycopgConnector, RetryDecision
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job, Status
+from procrastinate.worker import Worker
 
 from openagent.core.audit import Actor, acting
 from openagent.core.session import Session
@@ -43,7 +44,7 @@ RESCUE = "* * * * * */3"
 HOURLY = "17 * * * *"
 MOST_TAKEOVERS = 5
 _CHECK_EVERY = 5.0
-_POOL = 4
+_POOL = 6
 TAKEN_OVER = (
     "The worker that ran this turn was lost, and another one has taken it over. What it had done until then stands"
     " above; calls whose result says that they were interrupted may or may not have had their effect. Go on with the"
@@ -97,7 +98,7 @@ class Answering(Protocol):
 
 def make_app(url: str) -> App:
     plain = url.replace("postgresql+psycopg://", "postgresql://", 1)
-    return App(connector=PsycopgConnector(conninfo=plain, min_size=1, max_size=_POOL + 2, timeout=10))
+    return App(connector=PsycopgConnector(conninfo=plain, min_size=1, max_size=_POOL, timeout=10))
 
 
 async def open_app(app: App) -> None:
@@ -190,6 +191,8 @@ class TurnJobs:
         """By session, of the jobs that run here: set when one of its turns has ended."""
         self._running: asyncio.Task[None] | None = None
         self._guarding: set[asyncio.Task[None]] = set()
+        self._at_work: set[int] = set()
+        """The jobs that run here."""
         self._draining = False
         bus.subscribe(TurnCompleted, self._ended)
         bus.subscribe(SessionDeleted, self._ended)
@@ -217,21 +220,53 @@ class TurnJobs:
 
     async def _run(self) -> None:
         while True:
+            worker = Worker(
+                self._app,
+                queues=self._queues,
+                name=self._worker,
+                concurrency=self._at_once,
+                fetch_job_polling_interval=2.0,
+                shutdown_graceful_timeout=self._drain_s,
+                delete_jobs="always",
+                install_signal_handlers=False,
+                update_heartbeat_interval=self._stalled_after / BEATS,
+                stalled_worker_timeout=self._stalled_after,
+                worker_middleware=[self._in_hand],
+            )
+            looking = asyncio.create_task(self._look_for_forgotten(worker), name="team forgotten jobs")
             try:
-                await self._app.run_worker_async(
-                    queues=self._queues,
-                    name=self._worker,
-                    concurrency=self._at_once,
-                    fetch_job_polling_interval=2.0,
-                    shutdown_graceful_timeout=self._drain_s,
-                    delete_jobs="always",
-                    install_signal_handlers=False,
-                    update_heartbeat_interval=self._stalled_after / BEATS,
-                    stalled_worker_timeout=self._stalled_after,
-                )
+                await worker.run()
             except Exception as problem:  # the supervisor: a database that was away is there again at some time
                 _log.warning("no jobs are taken", extra={"reason": str(problem)})
+            finally:
+                looking.cancel()
             await asyncio.sleep(1.0)
+
+    async def _in_hand(self, call_next: Callable[[], Awaitable[Any]], context: JobContext, worker: Worker) -> Any:
+        number = context.job.id or 0
+        self._at_work.add(number)
+        try:
+            return await call_next()
+        finally:
+            self._at_work.discard(number)
+
+    async def _look_for_forgotten(self, worker: Worker) -> None:
+        """Jobs that the database gave this worker, or took back from it, over a connection that broke meanwhile: they
+        count as its own, and it does not know of them."""
+        before: set[int] = set()
+        while True:
+            await asyncio.sleep(_CHECK_EVERY)
+            try:
+                found = await self._app.job_manager.list_jobs_async(status=Status.DOING.value)
+                own = worker.worker_id
+                unknown = {job.id or 0: job for job in found if own is not None and job.worker_id == own}
+                for number in self._at_work:
+                    unknown.pop(number, None)
+                for number in before & unknown.keys():
+                    await self._hand_on(unknown[number])
+                before = set(unknown)
+            except ConnectorException as problem:
+                _log.info("no look at the jobs", extra={"reason": str(problem)})
 
     # A turn
 

@@ -110,6 +110,7 @@ async def test_structs_that_carry_secrets_do_not_show_them(tmp_path: Path) -> No
         credentials=book,
         redact=redactor.redact,
         facts=ModelFacts(),
+        limits=None,
         offline=tmp_path / "models",
         plugins=PluginLoader(),
         look_again=configs.forget,

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from openagent.plugins.ledger import Reservation
 from openagent.plugins.provider import ModelRequest, ToolSchema
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Message, TextPart
 from openagent.protocol.usage import Usage
 from openagent.telemetry.accounts import BudgetNotice, Spent
 from openagent.telemetry.counting import prompt_ceiling
-from openagent.telemetry.ledger import BudgetLedger, DayLimits, GrantedReservation, Limits
+from openagent.telemetry.ledger import BudgetLedger, DayLimits, Limits
 from openagent.telemetry.prices import PriceBook, PricedProvider
 from openagent.telemetry.tokens import TokenUsage
 
@@ -298,7 +299,7 @@ async def _play(steps: list[Step], parents: list[int], caps: list[int | None]) -
         ledger.enrol(str(session), None if parent is None else str(parent), limits)
     used = dict.fromkeys(above, 0)
     dollars = 0.0
-    open_now: list[tuple[int, GrantedReservation, int]] = []
+    open_now: list[tuple[int, Reservation, int]] = []
 
     async def reserve(session: int, size: int, output: int) -> None:
         with suppress(OpenAgentError):

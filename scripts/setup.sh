@@ -65,9 +65,11 @@ install_packages() {
     local files=()
     for line in "$@"; do files+=(--requirement "$line"); done
     say "installing $total packages"
+    # The files name all there is to install. pip's own search would look at newer versions of what a package wants with
+    # an extra, and an old pip refuses those for their missing hash.
     # pip names each package as it comes to it: that is the progress.
     if ! .venv/bin/python -m pip install --disable-pip-version-check --no-input --progress-bar off \
-        --require-hashes "${files[@]}" 2>&1 |
+        --require-hashes --no-deps "${files[@]}" 2>&1 |
         tee -a "$log" | while read -r line; do
             case $line in
                 Collecting*)
@@ -122,6 +124,7 @@ install_packages "${packages[@]}"
 # The `openagent` script that an old pip writes imports `re`: 10 ms on every call.
 stage .venv/bin/python -m pip install --disable-pip-version-check --require-hashes --requirement requirements/pip.txt
 stage .venv/bin/python -m pip install --disable-pip-version-check --no-build-isolation --no-deps --editable .
+stage .venv/bin/python -m pip check
 install_system_packages "${system_packages[@]}"
 
 printf '%s\n' "$wanted" >"$stamp"

@@ -168,6 +168,8 @@ async def serve(
         report_ready()
         await daemon.stopping.wait()
     _log.info("stopped")
+    if daemon.failure is not None:
+        raise daemon.failure
 
 
 def _leave_this_folder() -> None:

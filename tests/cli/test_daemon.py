@@ -191,6 +191,16 @@ def test_a_wrong_command_line_is_exit_code_2(machine: Machine, arguments: tuple[
     assert ran.stderr.endswith("See `openagent serve --help`.\n")
 
 
+def test_a_database_that_cannot_be_reached_ends_the_daemon_with_its_reason(
+    tmp_path: Path, sim: ThreadedSimulator
+) -> None:
+    machine = Machine(tmp_path, sim, {"OPENAGENT_DATABASE": "postgresql://nobody@127.0.0.1:1/none"})
+    ran = machine.run("serve")
+    assert ran.returncode == 1
+    assert "cannot be reached" in ran.stderr
+    assert "`database`" in ran.stderr
+
+
 def test_a_port_that_is_taken_is_named(fresh: Machine, sim: ThreadedSimulator) -> None:
     ran = fresh.run("serve", "--daemon", "--web-socket", str(sim.port))
     assert ran.returncode == 1

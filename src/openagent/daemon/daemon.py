@@ -181,6 +181,11 @@ class Daemon:
     def failed(self, problem: BaseException) -> None:
         self._ready.set_exception(problem)
 
+    @property
+    def failure(self) -> BaseException | None:
+        """Why it could not be loaded."""
+        return self._ready.exception() if self._ready.done() and not self._ready.cancelled() else None
+
     def stop_when_drained(self) -> None:
         """A second time: at once."""
         if self.drain is None or self._draining is not None:

@@ -195,7 +195,7 @@ def _explain(problem: Exception, engine: Engine) -> OpenAgentError:
         return OpenAgentError(
             "store_unavailable",
             f"The database {where} cannot be reached: {_first_line(cause)}.",
-            hint="Check that PostgreSQL is running and that store.url is right.",
+            hint="Check that PostgreSQL is running and that `database` in the settings (or `store.url`) is right.",
         )
     if sqlstate.startswith(_SERVER_IS_UNWELL):
         return OpenAgentError(

@@ -262,8 +262,10 @@ async def test_a_person_logs_in_from_a_terminal_works_there_and_leaves(tmp_path:
             (kept,) = (tmp_path / "laptop" / "logins").iterdir()
             assert kept.stat().st_mode & 0o777 == 0o600
             assert "ann@example.org" in (await run("whoami")).stdout
+            answered = await run("run", "--model", "compatible/scripted", "Hello")
+            assert (answered.returncode, answered.stdout) == (0, "ok\n"), answered.stderr
             listed = await run("sessions", "list")
-            assert listed.returncode == 0, listed.stderr
+            assert "/people/ann-example-org-" in listed.stdout, "the session is in the person's own folder"
             assert (await run("logout", place)).returncode == 0
             assert (await run("whoami")).returncode != 0
             assert not kept.exists()

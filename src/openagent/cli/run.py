@@ -207,7 +207,7 @@ class Run:
         arguments, client = self._arguments, self._client
         self._session = arguments.session or (self._newest("id") if arguments.go_on else "")
         if not self._session:
-            cwd = arguments.cwd or self._newest("cwd")
+            cwd = arguments.cwd or self._folder_elsewhere()
             self._session = new_session_id()
             more = {"template": arguments.template} if arguments.template else {}
             client.queue("session.create", session=self._session, cwd=cwd, settings=arguments.settings, **more)
@@ -280,6 +280,17 @@ class Run:
         except (OSError, Refused):
             raise problem from None
         self._streams = False
+
+    def _folder_elsewhere(self) -> str:
+        """That of the newest session, or of who is asking."""
+        try:
+            return self._newest("cwd")
+        except Refused:
+            from openagent.cli.team_login import own_folder
+
+            if not (folder := own_folder()):
+                raise
+            return folder
 
     def _newest(self, what: str) -> str:
         """Of the newest session in the folder. Elsewhere, without a folder: of all."""

@@ -73,17 +73,25 @@ def log_out(url: str, as_json: bool) -> None:
 def whoami(as_json: bool) -> None:
     """Say who you are to the daemon that commands talk to, and what you may do there."""
     place = elsewhere.wanted(os.environ)
-    if not place:
-        told: dict[str, Any] = {"name": "owner", "scopes": ["admin"], "roots": ["/"]}
-    else:
-        url = elsewhere.http_url(place)
-        _, told = _ask(url, "GET", "/api/me", None, token=elsewhere.token_for(url, os.environ))
+    told: dict[str, Any] = _me(place) if place else {"name": "owner", "scopes": ["admin"], "roots": ["/"]}
     if as_json:
         print_json(told)
         return
     scopes, roots = ", ".join(told["scopes"]), ", ".join(told.get("roots", [])) or "no folder"
     where = f" at {clean(place)}" if place else ", whose machine this is"
     say(f"{clean(told['name'])}{where}: {scopes} below {clean(roots)}.")
+
+
+def own_folder() -> str:
+    """Where somebody who names no folder begins, at a daemon elsewhere: their own. Empty for who works everywhere."""
+    place = elsewhere.wanted(os.environ)
+    roots: list[str] = _me(place).get("roots", []) if place else []
+    return roots[0] if roots and roots[0] != "/" else ""
+
+
+def _me(place: str) -> dict[str, Any]:
+    url = elsewhere.http_url(place)
+    return _ask(url, "GET", "/api/me", None, token=elsewhere.token_for(url, os.environ))[1]
 
 
 def _place(url: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anthropic
+import httpx2
 import openai
 from google import genai
 from google.genai import types as genai_types
@@ -87,7 +88,9 @@ async def _responses(base_url: str) -> Heard:
 
 
 async def _gemini(base_url: str) -> Heard:
-    sdk: Any = genai.Client(api_key="test-key", http_options=genai_types.HttpOptions(base_url=base_url)).aio
+    by_httpx = {"transport": httpx2.AsyncHTTPTransport()}
+    options = genai_types.HttpOptions(base_url=base_url, async_client_args=by_httpx)
+    sdk: Any = genai.Client(api_key="test-key", http_options=options).aio
     config = genai_types.GenerateContentConfig(thinking_config=genai_types.ThinkingConfig(include_thoughts=True))
     heard = Heard()
     async for answer in await sdk.models.generate_content_stream(model=MODELS["gemini"], contents="hi", config=config):

@@ -237,9 +237,12 @@ class GeminiClient(SdkClient):
     model = "gemini-3-pro-preview"
 
     def __init__(self, base_url: str, key: str, timeout: float) -> None:
-        plain = {"verify": False}
+        # With a transport of its own it speaks by httpx2, whatever else is installed.
         options = genai_types.HttpOptions(
-            base_url=base_url, timeout=round(timeout * 1000), client_args=plain, async_client_args=plain
+            base_url=base_url,
+            timeout=round(timeout * 1000),
+            client_args={"verify": False},
+            async_client_args={"transport": httpx2.AsyncHTTPTransport(verify=False)},
         )
         self.sdk: Any = genai.Client(api_key=key, http_options=options).aio
 

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 
 class Transport(Protocol):
-    async def send(self, body: bytes) -> None: ...
+    async def send(self, body: bytes) -> None:
+        """Raises ConnectionError when the other side has gone."""
+        ...
 
     async def receive(self) -> bytes | None:
         """None when the other side has gone."""
@@ -62,7 +64,12 @@ class WebSocketTransport:
             raise OpenAgentError("provider_error", told["message"], hint=told["hint"]) from None
 
     async def send(self, body: bytes) -> None:
-        await self._socket.send(body.decode())
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            await self._socket.send(body.decode())
+        except ConnectionClosed as problem:
+            raise ConnectionResetError(str(problem)) from None
 
     async def receive(self) -> bytes | None:
         from websockets.exceptions import ConnectionClosed

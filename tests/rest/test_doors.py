@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 from typing import cast
+from urllib.parse import urlsplit
 
 import pytest
 from starlette.applications import Starlette
@@ -248,10 +249,22 @@ async def test_a_revoked_token_is_cut_off_at_once_and_secrets_are_kept_as_hashes
                 assert other.split("_", 2)[2].encode() not in file.read_bytes()
 
 
+async def _said_to(h: House, request: bytes) -> bytes:
+    """The first line of what is answered."""
+    where = urlsplit(h.daemon.place.web_url)
+    reader, writer = await asyncio.open_connection(where.hostname, where.port)
+    writer.write(request)
+    line = await reader.readline()
+    writer.close()
+    return line
+
+
 async def test_probes_need_no_token_and_tell_when_it_lives_and_when_it_takes_somebody_in(tmp_path: Path) -> None:
     async with house(tmp_path, [{"text": "hi"}], web=True) as h, rest(h, "") as probe, await h.client() as owner:
         assert [(await probe("GET", path)).text for path in ("/healthz", "/readyz")] == ["ok\n", "ready\n"]
         assert (await probe("GET", "/readyz", Host="evil.example")).status_code == 421
+        assert b"200 OK" in await _said_to(h, b"GET /readyz HTTP/1.0\r\n\r\n"), "as HAProxy asks"
+        assert b"421 " in await _said_to(h, b"GET / HTTP/1.0\r\n\r\n")
         await owner.request(DaemonStop(id=owner.next_id()))
         assert (await probe("GET", "/healthz")).status_code == 200
         stopping = await probe("GET", "/readyz")

@@ -8,6 +8,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from openagent.daemon.callers import OWNER
+from openagent.gateway.request_guard import LIVE, READY
 from openagent.gateway.rest.asking import Asking
 from openagent.gateway.rest.problems import Refused
 from openagent.protocol.errors import OpenAgentError
@@ -29,8 +30,8 @@ class Health:
 
     def routes(self) -> list[Route]:
         return [
-            Route("/healthz", self._live, methods=["GET", "HEAD"]),
-            Route("/readyz", self._ready, methods=["GET", "HEAD"]),
+            Route(LIVE, self._live, methods=["GET", "HEAD"]),
+            Route(READY, self._ready, methods=["GET", "HEAD"]),
         ]
 
     async def _live(self, request: Request) -> Response:

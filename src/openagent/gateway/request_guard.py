@@ -30,6 +30,8 @@ WAYS_IN = frozenset((LOGIN, SIGN_IN, SIGN_IN_START, SIGN_IN_CALLBACK, DEVICE_COD
 TRACE = "Trace-Id"
 WEBSOCKET = "/ws"
 METRICS = "/metrics"
+LIVE = "/healthz"
+READY = "/readyz"
 GRAPHQL = "/graphql"
 SOCKET_IO = "/socket.io"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -98,7 +100,7 @@ class Guard:
 
     async def _refusal(self, scope: Scope) -> ASGIApp | None:
         headers = Headers(scope=scope)
-        if not self._is_own_host(headers.get("host", "")):
+        if not (self._is_own_host(headers.get("host", "")) or _is_probe(scope, headers)):
             return problem(
                 421,
                 "wrong_host",
@@ -127,7 +129,8 @@ class Guard:
 
     def _is_own_origin(self, headers: Headers) -> bool:
         origin = headers.get("origin")
-        if origin is not None and origin.lower().partition("://")[2] not in {headers["host"].lower(), *self._extra}:
+        own = {headers.get("host", "").lower(), *self._extra}
+        if origin is not None and origin.lower().partition("://")[2] not in own:
             return False
         # Pages on other ports of this machine count as the same site to a browser, and may not come in either.
         return headers.get("sec-fetch-site", "none") in ("same-origin", "none") or _is_navigation(headers)
@@ -146,6 +149,11 @@ def is_guarded(path: str) -> bool:
     return (
         path in ("/api", METRICS, GRAPHQL) or path.startswith(("/api/", WEBSOCKET, SOCKET_IO))
     ) and path not in WAYS_IN
+
+
+def _is_probe(scope: Scope, headers: Headers) -> bool:
+    """A balancer's, which may speak HTTP/1.0 and name nobody. Browsers always do."""
+    return scope["path"] in (LIVE, READY) and "host" not in headers
 
 
 def _is_safe(scope: Scope) -> bool:

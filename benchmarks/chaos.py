@@ -22,11 +22,13 @@ from typing import Any
 
 import psycopg
 
-from benchmarks.cluster import Cluster, Member, cluster
+from benchmarks.cluster import Balancer, Cluster, Member, cluster
 from openagent.client import Client, connect
 from openagent.protocol.conversation import MessageSend, MessagesPage
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Message
+from openagent.protocol.people import PeopleAdd
+from openagent.protocol.tokens import TokensCreate
 
 SCRIPT: dict[str, Any] = {
     "latency_ms": 300,
@@ -40,9 +42,12 @@ QUIET_WITHIN = 180.0
 
 
 class User:
-    def __init__(self, number: int, team: Cluster) -> None:
+    def __init__(self, number: int, team: Cluster, balancer: Balancer | None) -> None:
         self.number = number
         self._team = team
+        self._balancer = balancer
+        self._token = ""
+        self._folder = str(team.workspace)
         self._client: Client | None = None
         self.sessions: list[str] = []
         self.acknowledged: dict[str, tuple[str, float]] = {}
@@ -51,15 +56,27 @@ class User:
 
     async def _at_a_gateway(self) -> Client:
         while self._client is None:
-            gateway = random.choice(self._team.gateways)
             with contextlib.suppress(OSError, OpenAgentError, TimeoutError):
                 async with asyncio.timeout(10):
-                    self._client = await connect(
-                        socket=str(gateway.socket), name=f"user {self.number}", auto_start=False, env={}
-                    )
+                    self._client = await self._connected()
             if self._client is None:
                 await asyncio.sleep(0.2)
         return self._client
+
+    async def _connected(self) -> Client:
+        name = f"user {self.number}"
+        if self._balancer is not None:
+            return await connect(url=self._balancer.url, token=self._token, name=name, env={})
+        return await connect(socket=str(random.choice(self._team.gateways).socket), name=name, auto_start=False, env={})
+
+    async def become_a_person(self, admin: Client) -> None:
+        """With a folder and a token of their own."""
+        person = await admin.request(PeopleAdd(id=admin.next_id(), email=f"user{self.number}@example.org"))
+        self._folder = person.folder
+        made = await admin.request(
+            TokensCreate(id=admin.next_id(), name=f"user {self.number}", scopes=["read", "chat"], person=person.id)
+        )
+        self._token = made.secret
 
     async def _do(self, what: Callable[[Client], Awaitable[Any]]) -> Any:
         """Until it is done, through whichever gateway answers."""
@@ -79,7 +96,7 @@ class User:
 
     async def begin(self, sessions: int) -> None:
         for _ in range(sessions):
-            made = await self._do(lambda client: client.create_session(str(self._team.workspace)))
+            made = await self._do(lambda client: client.create_session(self._folder))
             self.sessions.append(made.id)
 
     async def speak(self, until: float, pause: float) -> None:
@@ -229,11 +246,23 @@ def _judge(said: dict[str, list[Message]], users: list[User], faults: Faults) ->
 
 
 async def fire(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    settings = f"team.lost_after = {options.lost_after}"
-    async with cluster(folder, SCRIPT, gateways=2, workers=options.workers, settings=settings) as team:
-        users = [User(number, team) for number in range(options.users)]
+    settings = f'team.lost_after = {options.lost_after}\npeople.folder = "{folder / "people"}"'
+    async with (
+        cluster(folder, SCRIPT, gateways=2, workers=options.workers, settings=settings) as team,
+        contextlib.AsyncExitStack() as stack,
+    ):
         for member in team.members:
             await (await member.client()).close()
+        balancer = None
+        if options.haproxy:
+            balancer = Balancer(folder, [gateway.port for gateway in team.gateways])
+            await balancer.start()
+            stack.push_async_callback(balancer.stop)
+        users = [User(number, team, balancer) for number in range(options.users)]
+        if balancer is not None:
+            async with await team.gateways[0].client() as admin:
+                for user in users:
+                    await user.become_a_person(admin)
         await asyncio.gather(*(user.begin(options.sessions) for user in users))
         print(f"{sum(len(user.sessions) for user in users)} sessions", flush=True)
         faults, end = Faults(team), time.monotonic() + options.seconds
@@ -269,6 +298,7 @@ def main() -> int:
     parser.add_argument("--pause", type=float, default=1.75, help="seconds between two messages of a user, about")
     parser.add_argument("--only", default="", help="faults of this kind: worker, kill, redis, cut, freeze …")
     parser.add_argument("--lost-after", type=float, default=20)
+    parser.add_argument("--haproxy", action="store_true", help="each user is a person, and comes through HAProxy")
     parser.add_argument("--keep", action="store_true", help="leave the logs where they are")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="oac"))

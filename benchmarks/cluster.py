@@ -5,6 +5,7 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
@@ -32,6 +33,7 @@ class Member:
         self.name = name
         self.home = cluster.folder / name
         self.socket = self.home / "daemon.sock"
+        self.port = free_port() if role == "gateway" else 0
         self.process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
@@ -45,6 +47,7 @@ class Member:
         log = (self.home / "output").open("ab")
         self.process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "openagent", "serve", "--role", self.role),
+            *(("--web-socket", f"127.0.0.1:{self.port}") if self.port else ()),
             env=env, stdin=DEVNULL, stdout=log, stderr=log,
         )  # fmt: skip
         log.close()
@@ -80,6 +83,45 @@ class Member:
     @property
     def log(self) -> str:
         return "".join(file.read_text() for file in sorted((self.home / "logs").glob("*")))
+
+
+class Balancer:
+    """HAProxy before the gateways, as the guide has it: the one that is ready and has the fewest clients."""
+
+    def __init__(self, folder: Path, ports: Sequence[int]) -> None:
+        self._config = folder / "haproxy.cfg"
+        self._ports = ports
+        self.port = free_port()
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    async def start(self) -> None:
+        program = shutil.which("haproxy") or "/usr/sbin/haproxy"
+        servers = "\n".join(
+            f"  server g{n} 127.0.0.1:{port} check inter 1s fall 2" for n, port in enumerate(self._ports)
+        )
+        self._config.write_text(
+            "defaults\n  mode http\n  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\n"
+            "  timeout tunnel 1h\n  timeout check 5s\n"
+            f"frontend door\n  bind 127.0.0.1:{self.port}\n  default_backend gateways\n"
+            f"backend gateways\n  balance leastconn\n  option httpchk GET /readyz\n{servers}\n"
+        )
+        self._process = await asyncio.create_subprocess_exec(program, "-f", str(self._config), stderr=DEVNULL)
+
+    async def stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            await self._process.wait()
+            self._process = None
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
 
 
 class RedisServer:

@@ -37,6 +37,13 @@ def full(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     return {**{name: each["default"] for name, each in properties.items() if "default" in each}, **arguments}
 
 
+def own(call: ToolCallPart) -> dict[str, Any]:
+    """Without what its tool does not know: of a tool that is several in one, an argument of another one, which it
+    refuses."""
+    known = TOOLS[call.name].schema.parameters["properties"]
+    return {name: each for name, each in full(call.name, call.arguments).items() if name in known}
+
+
 @pytest.mark.parametrize("dialect", SPOKEN)
 @QUIET
 @given(data=st.data())
@@ -63,7 +70,7 @@ def test_a_call_of_theirs_is_one_that_our_tool_takes_and_is_shown_to_them_again_
     if tool.name != SEVERAL_IN_ONE:  # what its arguments must be depends on one of them, which a schema cannot say
         assert TOOLS[ours.name].check(ours.arguments) is None
     again = heard(tongue, said(tongue, ours))
-    assert (again.name, full(again.name, again.arguments)) == (ours.name, full(ours.name, ours.arguments))
+    assert (again.name, own(again)) == (ours.name, own(ours))
 
 
 @pytest.mark.parametrize("dialect", sorted(DIALECTS))

@@ -61,6 +61,17 @@ class Terminal:
         self._read_up_to = place + len(text)
         return came
 
+    def press_until_it_ends(self, key: str) -> int:
+        """Once more every second, as a person does: an interrupt between a prompt and the read behind it is noticed by
+        Python with the next key."""
+        deadline = time.monotonic() + PATIENCE
+        while self._process.poll() is None and time.monotonic() < deadline:
+            self.enter(key)
+            moment = time.monotonic() + 1
+            while time.monotonic() < moment and self._read(moment):
+                pass
+        return self._process.wait(PATIENCE)
+
     def exit_code(self) -> int:
         deadline = time.monotonic() + PATIENCE
         while self._read(deadline):

@@ -58,8 +58,7 @@ def test_run_on_a_terminal_offers_the_choice_and_then_answers(bare: Bare) -> Non
 def test_whoever_gives_up_choosing_has_changed_nothing(bare: Bare) -> None:
     with Terminal(bare, "run", "hi") as terminal:
         terminal.until("Number [1]:")
-        terminal.enter(CTRL_C)
-        assert terminal.exit_code() == 5
+        assert terminal.press_until_it_ends(CTRL_C) == 5
     assert not bare.config.exists()
 
 

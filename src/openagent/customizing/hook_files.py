@@ -63,10 +63,10 @@ class HookFiles:
         self._folders = folders
         self._cache: dict[Path | None, _Cached] = {}
 
-    def find(self, workspace: Path | None) -> FoundHooks:
-        """Looks at the files once a second at most."""
+    def find(self, workspace: Path | None, *, anew: bool = False) -> FoundHooks:
+        """Looks at the files once a second at most, unless somebody wants to know which there are at this moment."""
         cached, now = self._cache.get(workspace), time.monotonic()
-        if cached is not None and now - cached.checked < RECHECK_SECONDS:
+        if not anew and cached is not None and now - cached.checked < RECHECK_SECONDS:
             return cached.found
         files = self._files(workspace)
         settings = self._settings(workspace)

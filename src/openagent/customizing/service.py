@@ -129,7 +129,7 @@ class Customizing:
         return await asyncio.to_thread(self.skills.show, op.name, _workspace(op.cwd))
 
     async def _hooks_list(self, connection: Connection, op: c.HooksList) -> c.Hooks:
-        found = self._hooks.find(_workspace(op.cwd))
+        found = self._hooks.find(_workspace(op.cwd), anew=True)
         return c.Hooks(found.hooks, [*found.problems, *found.asleep])
 
     async def _hooks_test(self, connection: Connection, op: c.HooksTest) -> c.HooksTried:
@@ -140,7 +140,7 @@ class Customizing:
             raise OpenAgentError(
                 "invalid_argument", f"There is no event {op.event!r}.", hint=f"There are: {', '.join(EVENTS)}."
             )
-        found = self._hooks.find(workspace)
+        found = self._hooks.find(workspace, anew=True)
         facts = {"session_id": "test", "transcript_path": "", "cwd": op.cwd, "permission_mode": "default"}
         subject = ""
         if op.tool:

@@ -18,6 +18,7 @@ from openagent.protocol.messages import NotePart, ToolResultPart
 from openagent.protocol.safety import TrustAdd
 from tests.jail.conftest import needs_bwrap
 
+from ..servers import patient
 from .doing import answer, ask, asked, call, messages_of, results_of, shell
 from .house import PATIENCE, House, house, new_session
 from .loopback import JAIL_NAMES, Served, registries
@@ -417,7 +418,7 @@ async def test_ssh_which_knows_no_proxy_asks_for_its_host_all_the_same(tmp_path:
         greetings.append(await reader.readline())
         writer.close()
 
-    server = await asyncio.start_server(greet, "127.0.0.1", 0)
+    server = await asyncio.start_server(patient(greet), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     command = f"GIT_SSH_COMMAND='ssh -p {port}' git clone git@git.test:demo.git"
     script = [shell(command), shell(command), {"text": "done"}]

@@ -11,6 +11,7 @@ from openagent.client import Attachment, Client
 from openagent.protocol import events as e
 from tests.jail.conftest import needs_bwrap
 
+from ..servers import patient
 from .doing import answer, asked, call, results_of, shell
 from .house import house, until
 from .loopback import web_server
@@ -131,7 +132,7 @@ async def test_the_container_engine_and_credentials_are_opened_by_name(tmp_path:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nengine")
         writer.close()
 
-    server = await asyncio.start_unix_server(engine, tmp_path / "engine.sock")
+    server = await asyncio.start_unix_server(patient(engine), tmp_path / "engine.sock")
     script = [
         call("shell", command="curl -sS --unix-socket ${DOCKER_HOST#unix://} http://engine/", leave=["docker"]),
         call("shell", command="cat ~/.netrc; echo x > ~/.netrc", leave=["netrc"]),
@@ -211,7 +212,7 @@ async def test_who_allows_a_containers_command_opens_the_engine_to_it(tmp_path: 
         writer.close()
 
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/engine.sock")
-    server = await asyncio.start_unix_server(engine, tmp_path / "engine.sock")
+    server = await asyncio.start_unix_server(patient(engine), tmp_path / "engine.sock")
     look = "curl -sS --unix-socket ${DOCKER_HOST#unix://} http://engine/"
     script = [shell(f"docker rm no-such-container; {look}"), shell(look), {"text": "done"}]
     async with house(tmp_path, script) as h, await h.client(interactive=True) as client:

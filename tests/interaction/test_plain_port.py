@@ -7,6 +7,7 @@ import pytest
 
 from openagent.protocol.models import ModelsTest
 
+from ..servers import patient
 from .doing import ask
 from .house import house
 
@@ -20,7 +21,7 @@ async def test_the_reason_is_told_when_a_port_does_not_speak_tls(tmp_path: Path,
         writer.write(said)
         writer.close()
 
-    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+    async with await asyncio.start_server(patient(answer), "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         config = f'[providers.plain]\nkind = "compatible"\nbase_url = "https://127.0.0.1:{port}/v1"\napi_key = "k"\n'
         async with house(tmp_path, [], config=config) as h, await h.client() as client:

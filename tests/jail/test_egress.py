@@ -10,6 +10,8 @@ from openagent.jail.bwrap import BwrapJail
 from openagent.jail.egress_proxy import HostRule
 from tests.jail.conftest import needs_bwrap
 
+from ..servers import patient
+
 pytestmark = pytest.mark.anyio
 
 
@@ -42,7 +44,7 @@ async def served_port() -> AsyncIterator[int]:
         await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    server = await asyncio.start_server(patient(answer), "127.0.0.1", 0)
     yield server.sockets[0].getsockname()[1]
     server.close()
     await server.wait_closed()

@@ -9,6 +9,8 @@ import pytest
 from openagent.protocol.errors import OpenAgentError
 from openagent.tools.mcp.guarded import guarded_client
 
+from ..servers import patient
+
 pytestmark = pytest.mark.anyio
 NAMES = {
     "mcp.example": ["93.184.215.14"],
@@ -34,7 +36,7 @@ async def listener() -> AsyncGenerator[tuple[int, list[bytes]], None]:
         await writer.drain()
         writer.close()
 
-    async with await asyncio.start_server(hear, "127.0.0.1", 0) as server:
+    async with await asyncio.start_server(patient(hear), "127.0.0.1", 0) as server:
         yield server.sockets[0].getsockname()[1], heard
 
 

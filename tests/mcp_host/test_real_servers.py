@@ -20,6 +20,7 @@ from openagent.protocol.mcp import McpTest
 
 from ..interaction.doing import ask, call, one_turn, results_of, turn
 from ..interaction.house import house, new_session, until
+from ..servers import patient
 from .bench import SCRIPTED, offered, plant, scripted
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("npm")]
@@ -123,7 +124,7 @@ async def web_page(html: str) -> AsyncGenerator[tuple[int, list[str]], None]:
         await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    server = await asyncio.start_server(patient(answer), "127.0.0.1", 0)
     try:
         yield server.sockets[0].getsockname()[1], asked
     finally:

@@ -27,6 +27,7 @@ from openagent.protocol.setup import (
 )
 
 from ..interaction.doing import ask
+from ..servers import patient
 from .ollama import ollama
 from .place import NO_RETRIES, place, provider, session, turn
 
@@ -170,7 +171,7 @@ async def test_what_is_no_model_server_is_passed_over_in_time(tmp_path: Path) ->
             writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 13\r\n\r\n<html></html>")
             writer.close()
 
-        other = await asyncio.start_server(web_page, "127.0.0.1", 0)
+        other = await asyncio.start_server(patient(web_page), "127.0.0.1", 0)
         ports = (1, silent.getsockname()[1], other.sockets[0].getsockname()[1])
         servers = ",".join(f"{name}:{port}" for name, port in zip(("ollama", "vllm", "llamacpp"), ports, strict=True))
         async with (

@@ -20,6 +20,8 @@ from openagent.plugins.provider import (
 from openagent.protocol.messages import Message, Part, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from openagent.providers.build import build_provider
 
+from ..servers import patient
+
 FORMATS = ["anthropic", "chat", "responses", "gemini"]
 MODELS: Mapping[str, str] = {
     "anthropic": "claude-sonnet-4-5",
@@ -79,7 +81,7 @@ async def canned(
         await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(patient(serve), "127.0.0.1", 0)
     try:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:

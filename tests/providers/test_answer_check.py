@@ -21,6 +21,7 @@ from openagent.providers.retry import RetryingProvider, RetryPolicy
 from openagent.providers.sse import EventParser
 from openagent.providers.unicode import mend_text
 
+from ..servers import patient
 from .harness import FORMATS, answer_to, ask, calls_of, canned, connect, items_of, settings_for, text_of
 
 pytestmark = pytest.mark.anyio
@@ -144,7 +145,7 @@ async def canned_in_turn(bodies: list[str]) -> AsyncGenerator[str]:
         await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(patient(serve), "127.0.0.1", 0)
     try:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
@@ -172,7 +173,7 @@ async def endless(piece: Callable[[], bytes]) -> AsyncGenerator[str]:
         except ConnectionError:
             writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(patient(serve), "127.0.0.1", 0)
     try:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:

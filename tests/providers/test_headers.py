@@ -13,6 +13,7 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.providers.build import build_provider
 from openagent.providers.wire import AUTH, WireProfile
 
+from ..servers import patient
 from .harness import FORMATS, MODELS, ask, connect, items_of, settings_for
 
 pytestmark = pytest.mark.anyio
@@ -129,10 +130,7 @@ async def test_requests_share_connections():
         nonlocal opened
         opened += 1
         while not reader.at_eof():
-            try:
-                head = await reader.readuntil(b"\r\n\r\n")
-            except asyncio.IncompleteReadError:
-                break
+            head = await reader.readuntil(b"\r\n\r\n")
             length = re.search(rb"Content-Length: (\d+)", head)
             assert length is not None
             await reader.readexactly(int(length[1]))
@@ -140,7 +138,7 @@ async def test_requests_share_connections():
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(patient(serve), "127.0.0.1", 0)
     address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
     provider = build_provider("counted", ProviderSettings(kind="compatible", base_url=address), {})
     for _ in range(3):

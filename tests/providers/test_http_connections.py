@@ -23,6 +23,7 @@ from openagent.providers.build import build_provider
 from openagent.providers.framing import Response, read_response
 from openagent.providers.http import certificates
 
+from ..servers import patient
 from .harness import answer_to, ask, text_of
 
 pytestmark = pytest.mark.anyio
@@ -80,7 +81,7 @@ async def server(
                 break
         writer.close()
 
-    listening = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=secure)
+    listening = await asyncio.start_server(patient(serve), "127.0.0.1", 0, ssl=secure)
     try:
         yield listening.sockets[0].getsockname()[1], seen
     finally:

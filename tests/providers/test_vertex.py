@@ -18,6 +18,7 @@ from openagent.config.settings import ProviderSettings
 from openagent.plugins.provider import AuthenticationFailed, ConnectionFailed
 from openagent.providers.build import build_provider, default_providers
 
+from ..servers import patient
 from .harness import ask, items_of
 
 pytestmark = pytest.mark.anyio
@@ -63,7 +64,7 @@ def private_key() -> rsa.RSAPrivateKey:
 @pytest.fixture
 async def google(private_key: rsa.RSAPrivateKey) -> AsyncGenerator[TokenServer]:
     google = TokenServer(private_key.public_key())
-    server = await asyncio.start_server(google.serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(patient(google.serve), "127.0.0.1", 0)
     google.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/token"
     yield google
     server.close()

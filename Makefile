@@ -33,7 +33,7 @@ test: setup ## every check and every test
 	@BIN=$(BIN) scripts/check.sh --without-web
 	@scripts/test_servers.sh
 	@echo "test: pytest"
-	@$(BIN)/python -m pytest -n 3 --dist loadgroup -q
+	@BIN=$(BIN) scripts/tests.sh
 	@echo "test: web"
 	@scripts/web.sh check
 	@scripts/web.sh test

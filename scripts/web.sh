@@ -75,6 +75,20 @@ build() {
     printf '%s\n' "$wanted" >"$built/.stamp"
 }
 
+# Like scripts/tests.sh: a file that fails is run once more, alone, and said.
+browser_tests() {
+    local results=$PWD/build/browser_tests.json failed
+    local told=(--reporter=default --reporter=json --outputFile.json="$results")
+    rm -f "$results"
+    npm --silent --prefix web run e2e -- "${told[@]}" && return
+    failed=$(node -e 'for (const file of require(process.argv[1]).testResults) if (file.status === "failed") console.log(file.name)' "$results")
+    if [ -z "$failed" ] || [ "$(wc -l <<<"$failed")" -gt 2 ]; then exit 1; fi
+    say "once more, alone: $failed"
+    # shellcheck disable=SC2086 # one file a word; their names hold no spaces
+    npm --silent --prefix web run e2e -- --maxWorkers=1 $failed
+    say "FAILED ONCE, passed alone. To be mended, each is a defect of the test or a race of the program: $failed"
+}
+
 if command -v flock >/dev/null; then
     exec 8>build/web.lock
     flock --nonblock 8 || { say "waiting for another build to end"; flock 8; }
@@ -100,7 +114,8 @@ case $purpose in
             fail "the browser tests need Chromium, and there is none at $CHROMIUM." \
                 "On Debian and Ubuntu: sudo apt-get install chromium; elsewhere name it: CHROMIUM=/path/to/chromium"
         fi
-        CHROMIUM=$CHROMIUM npm --silent --prefix web run e2e
+        export CHROMIUM
+        browser_tests
         ;;
     bench)
         install_packages all

@@ -96,9 +96,11 @@ def test_a_jail_that_cannot_be_made_is_told(fresh: Machine, tmp_path: Path) -> N
     fake = programs / "bwrap"
     fake.write_text("#!/bin/bash\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
     fake.chmod(0o755)
-    jail = checks(replace(fresh, extra={"PATH": str(programs)}))["bwrap"]
+    poor = replace(fresh, extra={"PATH": str(programs)})
+    jail = checks(poor)["bwrap"]
     assert (jail["state"], "No permissions" in jail["detail"]) == ("broken", True)
     assert "user namespaces" in jail["advice"]
+    assert "It runs, but this does not work: bwrap." in poor.run("doctor").stdout
 
 
 def test_the_demo_repairs_a_bug_and_says_how_to_go_on(machine: Machine) -> None:

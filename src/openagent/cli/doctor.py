@@ -70,8 +70,15 @@ def doctor(as_json: bool) -> int:
         if check.advice:
             say(f"  {'':{width}}  → {clean(check.advice)}")
     say()
-    say("Something required is missing." if failed else "Everything required is here.")
+    say(_in_short(checks, failed))
     return int(failed)
+
+
+def _in_short(checks: list[Check], failed: bool) -> str:
+    if failed:
+        return "Something required is missing."
+    broken = [check.name for check in checks if check.state == "broken"]
+    return f"It runs, but this does not work: {', '.join(broken)}." if broken else "Everything required is here."
 
 
 def _python() -> Check:

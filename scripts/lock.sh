@@ -6,19 +6,22 @@ cd "$(dirname "$0")/.."
 export CUSTOM_COMPILE_COMMAND="make lock"
 
 compile() {
-    .venv/bin/pip-compile --quiet --strip-extras --no-header --no-annotate --no-emit-index-url --no-emit-trusted-host \
+    .venv/bin/pip-compile --quiet --strip-extras --allow-unsafe --no-header --no-annotate --no-emit-index-url --no-emit-trusted-host \
         --no-emit-find-links --no-emit-options ${UPGRADE:+--upgrade} "$@"
 }
 
+# Files that are installed together name each package once: takes from the first what the second has.
+without() {
+    local kept
+    kept=$(awk -F '==' 'NR == FNR { named[$1]; next } !($1 in named)' "$2" "$1")
+    printf '%s\n' "$kept" >"$1"
+}
 
 .venv/bin/python -m pip install --quiet "pip-tools>=7.5"
 
 # What `pip install --no-build-isolation --editable .` needs.
 compile --build-deps-for editable --only-build-deps --output-file requirements/build.txt pyproject.toml
 compile --output-file requirements/runtime.txt pyproject.toml
-# What the image of deploy/ has beside that.
-compile --extra team --extra graphql --extra socketio --constraint requirements/runtime.txt \
-    --output-file requirements/team.txt pyproject.toml
 
 development=$(mktemp --suffix .in)
 chosen=$(mktemp --suffix .txt)
@@ -35,5 +38,10 @@ print("-c", sys.argv[1])
 print("\n".join(tomllib.loads(Path("pyproject.toml").read_text())["dependency-groups"]["dev"]))
 PYTHON
 compile --output-file requirements/dev.txt "$development"
+# What the image of deploy/ has beside the runtime: what the tests ran with, for Debian's own Python, which may be older than ours.
+.venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11.2 --python-platform x86_64-manylinux_2_36 \
+    ${UPGRADE:+--upgrade} --extra team --extra graphql --extra socketio \
+    --constraint requirements/runtime.txt --constraint requirements/dev.txt --output-file requirements/team.txt pyproject.toml
+for file in team dev; do without requirements/$file.txt requirements/runtime.txt; done
 
 .venv/bin/python scripts/pins.py

@@ -19,7 +19,7 @@ from .binary import Binary, binary
 
 pytestmark = pytest.mark.anyio
 
-ROUNDS = int(os.environ.get("OPENAGENT_CRASH_ROUNDS", "100"))
+ROUNDS = int(os.environ.get("OPENAGENT_CRASH_ROUNDS", "40"))
 SESSIONS_AT_ONCE = 2
 LONGEST_LIFE = 0.22
 """Seconds after the first message within which the blow falls: a scripted turn takes about this long."""

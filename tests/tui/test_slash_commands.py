@@ -134,7 +134,8 @@ def test_what_is_done_to_a_session_says_that_nothing_was_said_and_stores_none(ma
     with terminal(machine) as seen:
         for line in ("/compact", "/fork", "/export notes.html", "/undo", "/rewind", "/diff", "/queue"):
             say(seen, line, "Nothing was said here yet.")
-            seen.until_shown("Say what to do.", gone="Nothing was said")
+            say(seen, "/version", "openagent ")
+            seen.until_shown("openagent ", gone="Nothing was said")
         assert machine.json("sessions", "list")["sessions"] == []
         assert list(machine.workspace.iterdir()) == []
 

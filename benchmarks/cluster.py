@@ -178,6 +178,12 @@ class Cluster:
         for member in self.members:
             await member.start()
 
+    async def another_worker(self) -> Member:
+        made = Member(self, "worker", f"w{len(self.workers)}")
+        self.workers.append(made)
+        await made.start()
+        return made
+
     def holder_of(self, session: str) -> Member:
         """The worker that has it."""
         asked = "SELECT home FROM daemons JOIN sessions ON sessions.daemon = daemons.id WHERE sessions.id = %s"

@@ -113,11 +113,15 @@ if TYPE_CHECKING:
     from openagent.access.people import PeopleService
     from openagent.access.signing_in import SigningInService
     from openagent.backups.service import BackupService
+    from openagent.plugins.blobs import Blobs
+    from openagent.plugins.store import Store
     from openagent.protocol.usage import UsageRow
     from openagent.team.provider_limits import SharedLimits
     from openagent.team.service import TeamService
     from openagent.usage.monitoring import Monitoring
     from openagent.usage.reporting import ReportService
+    from openagent.vault.vault import Vault
+    from openagent.workspace.carried import Carried
 
 PRELOAD_DELAY = 1.0
 """Seconds after the start at which heavy parts are loaded: whoever started the daemon asks something first."""
@@ -381,6 +385,7 @@ def assemble(
         ),
         left_memory=left_memory,
     )
+    carrying = _carrying(home, configs, models.vault, safety, store) if settings.redis else None
     manager = sessions.bind(
         SessionManager(
             runtime,
@@ -390,6 +395,7 @@ def assemble(
             team.templates.settings,
             check_settings=check,
             idle_kept=settings.store.idle_sessions,
+            carrying=carrying,
         )
     )
     IdleSessions(manager, bus)
@@ -611,7 +617,7 @@ def assemble(
             lost_after=set_up.lost_after,
             drain_s=set_up.drain,
         )
-        of_team = TeamService(part, lease.holder.id, daemon, manager, look_once_in_the_team)
+        of_team = TeamService(part, lease.holder.id, daemon, manager, look_once_in_the_team, carrying=carrying)
     return Assembled(
         Behind(handlers, manager, reach, configs.show, of_team.routing if of_team else None),
         access=access,
@@ -656,6 +662,32 @@ def _shared_limits(redis: str) -> "SharedLimits | None":
     except ImportError:  # told where the team is put together
         return None
     return SharedLimits(redis)
+
+
+def _carrying(home: Path, configs: ConfigCache, vault: "Vault", safety: Safety, store: "Store") -> "Carried | None":
+    from openagent.backups.bucket import BucketBlobs, is_bucket, secret_in
+    from openagent.workspace.blob_folder import BlobFolder
+    from openagent.workspace.carried import Carried
+    from openagent.workspace.clones import Clones
+
+    settings = configs.load().settings
+    place = settings.team.snapshots
+    if not place:
+        return None
+
+    def blobs() -> "Blobs":
+        if not is_bucket(place):
+            return BlobFolder(Path(place))
+        reached = msgspec.structs.replace(settings.backup, folder=place)
+        return BucketBlobs(reached, configs.environment({}), lambda: secret_in(vault))
+
+    async def is_ours(session: str) -> bool:
+        return session in await store.kept()
+
+    clones = Clones(
+        home / "mirrors", lambda: configs.load().settings.team.repositories, lambda: configs.environment({})
+    )
+    return Carried(home, blobs, clones, safety.checkpoints, safety.writes, is_ours=is_ours)
 
 
 def _web_search(settings: SearchSettings) -> JsonSearch | None:

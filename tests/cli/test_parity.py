@@ -12,7 +12,6 @@ REASONS = {
     "Hello": "every command greets",
     "SessionAttach": "`openagent attach` and `run`, through the client",
     "SessionDetach": "leaving `openagent attach`",
-    "SessionCreate": "`openagent run`, which writes it without the protocol's classes to start fast",
     "TurnCancel": "`openagent agents cancel` and Ctrl+C, through the client",
     "MetricsSubscribe": "figures for charts that stay open; `openagent usage agents` tells them once",
     "McpSessionServers": "an editor passes its own servers along; people use `openagent mcp add`",

@@ -54,7 +54,11 @@ def secret_in(vault: Vault) -> str:
     return kept.key.reveal() if isinstance(kept, ApiKey) else ""
 
 
-class Bucket:
+class _Reached:
+    """A place in a bucket, and how it is spoken to."""
+
+    what, hint = "object", ""
+
     def __init__(self, settings: BackupSettings, env: Mapping[str, str], secret: Callable[[], str]) -> None:
         """`secret` is the vault's, asked for where neither the settings nor the environment have one."""
         self.url = settings.folder.rstrip("/")
@@ -67,7 +71,7 @@ class Bucket:
             import urllib3
             from minio import Minio
         except ImportError:
-            told = "Backups in a bucket need the extra `s3`, which is not here."
+            told = "A bucket needs the extra `s3`, which is not here."
             raise OpenAgentError("config_error", told, hint="`openagent extras get s3` fetches it.") from None
         access = settings.s3.access_key or env.get("AWS_ACCESS_KEY_ID", "")
         key = settings.s3.secret_key or env.get("AWS_SECRET_ACCESS_KEY", "") or secret()
@@ -91,6 +95,32 @@ class Bucket:
                 retries=urllib3.Retry(total=_TRIES, backoff_factor=0.2, status_forcelist=[500, 502, 503, 504]),
             ),
         )
+
+    def _key(self, name: str) -> str:
+        return f"{self._place.prefix}{name}"
+
+    @contextmanager
+    def _telling(self, name: str = "") -> Generator[None]:
+        """What goes wrong, in a sentence that holds no credentials."""
+        from minio.error import MinioException, S3Error
+        from urllib3.exceptions import HTTPError
+
+        try:
+            yield
+        except S3Error as problem:
+            if name and problem.code in ("NoSuchKey", "NoSuchObject"):
+                told = f"There is no whole {self.what} {name!r} in {self.url}."
+                raise OpenAgentError("not_found", told, hint=self.hint) from None
+            told = f"{self.url} at {self._endpoint} refuses: {problem.code}, {problem.message}"
+            hint = "Check the bucket, its credentials and backup.s3.endpoint."
+            raise OpenAgentError("store_error", told, hint=hint) from None
+        except (MinioException, HTTPError, msgspec.DecodeError, ValueError) as problem:
+            told = f"{self.url} at {self._endpoint} does not answer as a bucket does ({type(problem).__name__})."
+            raise OpenAgentError("store_error", told, hint="Check backup.s3.endpoint and the network.") from None
+
+
+class Bucket(_Reached):
+    what, hint = "backup", "`openagent backup list` shows those that there are."
 
     def list(self) -> "list[BackupInfo]":
         with self._telling():
@@ -152,28 +182,44 @@ class Bucket:
             answer.close()
             answer.release_conn()
 
-    def _key(self, name: str) -> str:
-        return f"{self._place.prefix}{name}"
 
-    @contextmanager
-    def _telling(self, name: str = "") -> Generator[None]:
-        """What goes wrong, in a sentence that holds no credentials."""
-        from minio.error import MinioException, S3Error
-        from urllib3.exceptions import HTTPError
+class BucketBlobs(_Reached):
+    """What daemons of a team keep for each other."""
 
+    def read(self, name: str) -> bytes | None:
         try:
-            yield
-        except S3Error as problem:
-            if name and problem.code in ("NoSuchKey", "NoSuchObject"):
-                told = f"There is no whole backup {name!r} in {self.url}."
-                hint = "`openagent backup list` shows those that there are."
-                raise OpenAgentError("not_found", told, hint=hint) from None
-            told = f"{self.url} at {self._endpoint} refuses: {problem.code}, {problem.message}"
-            hint = "Check the bucket, its credentials and backup.s3.endpoint."
-            raise OpenAgentError("store_error", told, hint=hint) from None
-        except (MinioException, HTTPError, msgspec.DecodeError, ValueError) as problem:
-            told = f"{self.url} at {self._endpoint} does not answer as a bucket does ({type(problem).__name__})."
-            raise OpenAgentError("store_error", told, hint="Check backup.s3.endpoint and the network.") from None
+            with self._telling(name):
+                answer = self._client.get_object(self._place.bucket, self._key(name))
+                try:
+                    return answer.read()
+                finally:
+                    answer.close()
+                    answer.release_conn()
+        except OpenAgentError as problem:
+            if problem.info.code != "not_found":
+                raise
+            return None
+
+    def write(self, name: str, data: bytes) -> None:
+        with self._telling():
+            self._client.put_object(self._place.bucket, self._key(name), io.BytesIO(data), len(data))
+
+    def put(self, name: str, file: Path) -> None:
+        with self._telling():
+            self._client.fput_object(self._place.bucket, self._key(name), str(file))
+
+    def fetch(self, name: str, to: Path) -> None:
+        with self._telling(name):
+            self._client.fget_object(self._place.bucket, self._key(name), str(to))
+
+    def remove(self, name: str) -> None:
+        with self._telling():
+            self._client.remove_object(self._place.bucket, self._key(name))
+
+    def names(self, folder: str) -> "list[str]":
+        with self._telling():
+            found = self._client.list_objects(self._place.bucket, prefix=self._key(f"{folder}/"), recursive=True)
+            return [each.object_name.removeprefix(self._place.prefix) for each in found if each.object_name]
 
 
 def _place(url: str) -> _Place:

@@ -45,6 +45,7 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.origin import FOREIGN_AGENTS
 from openagent.protocol.sessions import (
     EndedTurn,
+    SessionCreate,
     SessionDelete,
     SessionFork,
     SessionGet,
@@ -342,6 +343,30 @@ def fork(session: str, through: int | None, name: str, cwd: str | None, as_json:
         say(f'{info.id}\nGo on with `openagent run --session {info.id} "…"`.')
 
 
+@command(
+    "clone",
+    "openagent sessions clone https://git.example/acme/shop.git",
+    "openagent sessions clone git@git.example:acme/shop.git --branch topic --template coder",
+)
+@click.argument("repository", metavar="ADDRESS")
+@click.option("--branch", default="", metavar="NAME", help="The branch; the repository's own when left out.")
+@click.option(
+    "--cwd", default=".", metavar="DIR", help="The folder on the workers below which the clone lies; this one."
+)
+@click.option("--template", default="", metavar="NAME", help="Start the session from a template.")
+@click.option("--name", default="", help="What to call it.")
+@as_json
+def clone(*, repository: str, branch: str, cwd: str, template: str, name: str, as_json: bool) -> None:
+    """Begin a session in a team that works on a clone of a git repository. The clone goes with it to other workers."""
+    folder = os.path.abspath(os.path.expanduser(cwd))
+    op = SessionCreate(id="-", cwd=folder, repository=repository, branch=branch, template=template, name=name)
+    info = ask_daemon(op)
+    if as_json:
+        print_json(plain(info))
+    else:
+        say(f'{info.id}\nGo on with `openagent run --session {info.id} "…"`.')
+
+
 async def _get(client: Client, session: str) -> SessionInfo:
     return await client.request(SessionGet(id=client.next_id(), session=session))
 
@@ -371,6 +396,7 @@ for each in (
     rewind,
     queue,
     fork,
+    clone,
     export,
     import_session,
     delete,

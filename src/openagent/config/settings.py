@@ -333,6 +333,13 @@ class TeamSettings(Struct, frozen=True, kw_only=True):
     vault: str = ""
     """The folder of the vault that all of a team share, on a volume of theirs. Its key may come from
     `OPENAGENT_VAULT_KEY`, and lies beside it otherwise. Empty: each has its own, in its data home."""
+    snapshots: str = ""
+    """Where workers keep for each other what undo knows, and the files of sessions that work on a repository: a folder
+    that all of them have, or `s3://BUCKET/PREFIX`, with what `backup.s3` says. Empty: undo knows what was done on the
+    worker that has the session, and no session works on a clone."""
+    repositories: list[str] = []
+    """Addresses of git repositories that sessions may be started for; `*` stands for anything. The workers clone them
+    with the credentials that git has there."""
     drain: Annotated[float, Meta(ge=0, le=86_400)] = 60.0
     """Seconds that running turns may go on when a worker is told to stop. What has not ended then goes on at another
     worker."""

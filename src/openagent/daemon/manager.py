@@ -20,6 +20,7 @@ from openagent.daemon.folders import no_folder
 from openagent.daemon.imported import check_conversation, imported
 from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.daemon.roster import Roster
+from openagent.plugins.carrying import Carrying
 from openagent.plugins.jail import PreparedJail
 from openagent.plugins.store import Batch, StoredSession
 from openagent.plugins.tenant import Tenant
@@ -102,8 +103,11 @@ class SessionManager:
         *,
         check_settings: CheckSettings = _as_given,
         idle_kept: int = 64,
+        carrying: Carrying | None = None,
     ) -> None:
+        """`carrying`: where sessions go from daemon to daemon, what takes along what is not in the store."""
         self.runtime = runtime
+        self._carrying = carrying
         self._bus = bus
         self._loaded = loaded
         self._settings_for = settings_for
@@ -124,8 +128,33 @@ class SessionManager:
 
     async def create(self, op: SessionCreate, env: Mapping[str, str], *, most: Mode = WIDEST) -> Session:
         """In no wider a mode than `most`, whatever the settings or a template say."""
-        workspace = await self._opened(op.cwd)
         parent = await self.get(op.parent) if op.parent else None
+        session = op.session or new_session_id()
+        cwd = op.cwd
+        if op.repository:
+            cwd = await self._cloned(session, op)
+        elif parent is None and self._carrying is not None and self._carrying.is_clone(Path(_real(cwd))):
+            raise _of_another(cwd)
+        try:
+            return await self._create(msgspec.structs.replace(op, session=session, cwd=cwd), env, parent, most)
+        except BaseException:
+            if op.repository and self._carrying is not None and self.loaded(session) is None:
+                await self._carrying.forget(session)
+            raise
+
+    async def _cloned(self, session: str, op: SessionCreate) -> str:
+        if self._carrying is None or op.parent:
+            raise OpenAgentError(
+                "invalid_argument",
+                "Only a team, whose workers keep files for each other, starts sessions for a repository.",
+                hint="Clone it yourself and name the folder; or set `redis`, team.snapshots and team.repositories.",
+            )
+        if not os.path.isabs(op.cwd):
+            raise no_folder(op.cwd)
+        return str(await self._carrying.clone(session, Path(op.cwd), op.repository, op.branch))
+
+    async def _create(self, op: SessionCreate, env: Mapping[str, str], parent: Session | None, most: Mode) -> Session:
+        workspace = await self._opened(op.cwd)
         settings = self._settings_for(workspace, env)
         said = await self._template_settings(op.template, workspace, env) if op.template else FromTemplate({})
         disabled = list(dict.fromkeys([*settings.disabled_tools, *said.disabled_tools]))
@@ -135,7 +164,7 @@ class SessionManager:
         given = {name: value for name, value in msgspec.structs.asdict(op.settings).items() if value is not UNSET}
         now, active = time.time(), self.runtime.clock.now()
         info = SessionInfo(
-            id=op.session or new_session_id(),
+            id=op.session,
             name=op.name,
             cwd=str(workspace),
             created_at=now,
@@ -239,10 +268,13 @@ class SessionManager:
         except OpenAgentError:
             _log.exception("the workspace could not be opened", extra={"session": stored.info.id})
         await self._load_parent(stored.info)
+        told = await self._carrying.bring(stored.info) if self._carrying is not None else ""
         if (real := _real(stored.info.cwd)) != stored.info.cwd:
             stored = msgspec.structs.replace(stored, info=msgspec.structs.replace(stored.info, cwd=real))
         session = Session(stored, self.runtime, self._bus, lambda: self._someone_can_answer(stored.info))
         await session.recover()
+        if told:
+            session.post(ErrorRaised(error=ErrorInfo("workspace_gone", told)))
         return session
 
     async def _give_back(self, session: str) -> None:
@@ -274,7 +306,15 @@ class SessionManager:
         await asyncio.shield(self._leave(session))
 
     def _leave(self, session: Session) -> "asyncio.Task[None]":
-        return self._roster.leave(session, lambda: self._give_back(session.id))
+        return self._roster.leave(session, lambda: self._hand_over(session))
+
+    async def _hand_over(self, session: Session) -> None:
+        if self._carrying is not None:
+            try:
+                await self._carrying.keep(session.info, leaving=True)
+            except Exception:  # the supervisor: whoever has it next is told how old the files are
+                _log.exception("a session's files stay here", extra={"session": session.id})
+        await self._give_back(session.id)
 
     async def drop_lost(self) -> None:
         """Sessions that another daemon took, because this one gave no sign of life for too long."""
@@ -330,6 +370,11 @@ class SessionManager:
 
         await asyncio.shield(self._roster.leave(session, forget))
         self._bus.publish(SessionDeleted(session=session.id, op_id=op_id, at=time.time(), seq=session.info.seq))
+        if self._carrying is not None:
+            try:
+                await self._carrying.forget(session.id)
+            except OpenAgentError:
+                _log.exception("what was kept of a deleted session stays", extra={"session": session.id})
         if self.runtime.checkpoints is not None:
             try:
                 await self.runtime.checkpoints.forget(session.id)
@@ -365,6 +410,8 @@ class SessionManager:
             changes |= await self._counters_through(source, op.through)
         if op.cwd:
             changes["cwd"] = str(await self._opened(op.cwd))
+        elif self._carrying is not None and self._carrying.is_clone(source.workspace):
+            raise _of_another(source.info.cwd)
         fork = msgspec.structs.replace(source.info, **changes)
         created = SessionCreated(session=fork.id, seq=1, op_id=op.id, at=now, info=self.told(fork, env))
         await self.runtime.store.fork_session(source.id, fork, op.through, [created])
@@ -452,6 +499,14 @@ class SessionManager:
 
     async def close(self) -> None:
         await self._roster.close()
+
+
+def _of_another(cwd: str) -> OpenAgentError:
+    return OpenAgentError(
+        "invalid_argument",
+        f"{cwd} is the clone of one session, and goes with it to other workers.",
+        hint="Start a session for the repository: it gets a clone of its own.",
+    )
 
 
 def _with_cost_below(info: SessionInfo, used: SessionUsage | None) -> SessionInfo:

@@ -426,6 +426,11 @@ class SessionCreate(
     """What to call it; empty: by its first message."""
     cwd: str = ""
     """The workspace: a folder on the daemon's machine."""
+    repository: str = ""
+    """In a team: the address of a git repository. The workspace is a clone of it, in a folder of its own below `cwd`,
+    which goes with the session from worker to worker."""
+    branch: str = ""
+    """Of the repository; empty: the one it has checked out itself."""
     parent: str = ""
     """The session this one works for: what it spends counts against that one's budget too."""
     template: str = ""

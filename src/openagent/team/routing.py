@@ -226,7 +226,7 @@ class Routing:
         asked = self._asked[name, op.id] = _Asked(op, worker, passed_on=passed_on)
         self._send_op(connection, worker, op)
         try:
-            async with asyncio.timeout(None if type(op).waits else ANSWERED_WITHIN):
+            async with asyncio.timeout(None if _takes_long(op) else ANSWERED_WITHIN):
                 return await asked.answer
         except TimeoutError:
             raise _Unanswered("The worker that has this session does not answer.") from None
@@ -498,6 +498,10 @@ class Routing:
         reason = ErrorInfo("slow_client", "Too much was missed to be told one by one.", hint="Attach again.")
         followed.connection.tell(ConnectionClosing(at=time.time(), error=reason))
         followed.connection.hang_up()
+
+
+def _takes_long(op: Op) -> bool:
+    return type(op).waits or (isinstance(op, SessionCreate) and bool(op.repository))
 
 
 def _same_for_all(session: str, workers: list[str]) -> str:

@@ -8,10 +8,13 @@ from uuid import uuid4
 
 import msgspec
 
+from openagent.core.session import Session
 from openagent.daemon.daemon import Daemon
 from openagent.daemon.manager import SessionManager
 from openagent.plugins.admission import Backlog
+from openagent.plugins.carrying import Carrying
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import TurnCompleted
 from openagent.team.frames import Sign, ops_of, sign_of, told_to
 from openagent.team.hosting import Hosting
 from openagent.team.links import Links
@@ -50,6 +53,8 @@ class TeamService:
         daemon: Daemon,
         manager: SessionManager,
         hourly: Callable[[], Awaitable[None]],
+        *,
+        carrying: Carrying | None = None,
     ) -> None:
         """`holder`: under which name this daemon has sessions."""
         if not part.database.startswith("postgresql"):
@@ -62,6 +67,10 @@ class TeamService:
         self._worker = holder if part.role != "gateway" else ""
         self._gateway = uuid4().hex
         self._manager = manager
+        self._carrying = carrying
+        self._keeping: set[asyncio.Task[None]] = set()
+        if carrying is not None:
+            daemon.bus.subscribe(TurnCompleted, self._turn_ended)
         self._links = Links(part.redis, max(5.0, part.lost_after * SIGN_LASTS))
         self._app = make_app(part.database)
         self._hosting = Hosting(daemon, holder, self._links)
@@ -114,6 +123,23 @@ class TeamService:
         """Before the sessions end."""
         await self.drain()
         await self._links.withdraw(self._keys())
+        if self._carrying is not None:  # it takes as long as it takes to send what is theirs
+            await asyncio.gather(*self._keeping, return_exceptions=True)
+            await asyncio.gather(*map(self._manager.put_away, self._manager.all_loaded), return_exceptions=True)
+
+    def _turn_ended(self, event: TurnCompleted) -> None:
+        """A worker may be lost at any time: what a turn did is kept when it has ended."""
+        if (session := self._manager.loaded(event.session)) is not None:
+            task = asyncio.create_task(self._keep(session), name="team keeping")
+            self._keeping.add(task)
+            task.add_done_callback(self._keeping.discard)
+
+    async def _keep(self, session: Session) -> None:
+        assert self._carrying is not None
+        try:
+            await self._carrying.keep(session.info)
+        except Exception as problem:  # the supervisor: it is tried again after the next turn
+            _log.warning("not kept for others", extra={"session": session.id, "reason": str(problem)})
 
     async def close(self) -> None:
         await self.routing.close()

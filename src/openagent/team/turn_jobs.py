@@ -74,6 +74,8 @@ class _ToWhomItBelongs(BaseRetryStrategy):
             return RetryDecision(retry_in={"seconds": 0}, queue=queue_of(exception.holder))
         if isinstance(exception, OpenAgentError) and exception.info.code != "store_unavailable":
             return None
+        if isinstance(exception, OpenAgentError):  # until the store is there again: the message was accepted
+            return RetryDecision(retry_in={"seconds": min(1 + job.attempts // 5, 30)}, queue=self._queue)
         if job.attempts > 50:
             return None
         # Cut off by the end of this worker, or by a database that was away for a while.

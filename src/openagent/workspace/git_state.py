@@ -7,6 +7,7 @@ the objects are still there, which is checked first.
 import os
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 from openagent.workspace.git import BlobReader, run_git
 from openagent.workspace.tree import Folder, walk_files
@@ -14,6 +15,11 @@ from openagent.workspace.tree import Folder, walk_files
 _OTHERS = {b"commondir", b"worktrees", b"gc.pid", b"fsmonitor--daemon"}
 _OBJECT_NAME = re.compile(rb"\b[0-9a-f]{40}\b")
 _NO_OBJECT = b"0" * 40
+
+
+class Named(NamedTuple):
+    present: list[str]
+    missing: list[str]
 
 
 def repository_of(workspace: Path) -> Path | None:
@@ -31,14 +37,19 @@ def passed_over(path: bytes, name: bytes, siblings: set[bytes]) -> bool:
 
 def missing_objects(git_dir: Path, reader: BlobReader, state: Folder, repository: Path) -> list[str]:
     """Names that the saved state refers to and the repository's objects do not hold any more."""
+    return named_objects(git_dir, reader, state, repository).missing
+
+
+def named_objects(git_dir: Path, reader: BlobReader, state: Folder, repository: Path) -> Named:
+    """What the saved state refers to: by its HEAD, its references, its stashes and its index."""
     wanted: set[bytes] = set()
     for path, entry in walk_files(state):
         if path in (b"HEAD", b"packed-refs", b"logs/refs/stash") or path.startswith(b"refs/"):
             wanted.update(_OBJECT_NAME.findall(reader.read(entry.oid.hex())))
     objects = repository / "objects"
     if not objects.is_dir():
-        return sorted(name.decode() for name in wanted - {_NO_OBJECT})
-    extra = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(objects)}
+        return Named([], sorted(name.decode() for name in wanted - {_NO_OBJECT}))
+    extra = beside(objects)
     if index := state.files.get(b"index"):
         copy = git_dir / "index-to-check"
         copy.write_bytes(reader.read(index.oid.hex()))
@@ -51,7 +62,13 @@ def missing_objects(git_dir: Path, reader: BlobReader, state: Folder, repository
     wanted.discard(_NO_OBJECT)
     listing = b"".join(name + b"\n" for name in sorted(wanted))
     answers = run_git(git_dir, ["cat-file", "--batch-check"], stdin=listing, extra=extra).stdout
-    return [line.split()[0].decode() for line in answers.splitlines() if line.endswith(b" missing")]
+    missing = [line.split()[0].decode() for line in answers.splitlines() if line.endswith(b" missing")]
+    return Named(sorted({name.decode() for name in wanted} - set(missing)), missing)
+
+
+def beside(objects: Path) -> dict[str, str]:
+    """What has git find these objects too."""
+    return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(objects)}
 
 
 def _quoted(path: Path) -> str:

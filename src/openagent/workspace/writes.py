@@ -326,6 +326,12 @@ class WorkspaceWrites:
             kept.trail.close()
         self._reals = {named: known for named, known in self._reals.items() if known[1] in self._directories}
 
+    def drop(self, workspace: Path) -> None:
+        """The folder is gone, and whatever comes in its place is another."""
+        directory = self._directories.pop(str(workspace), None)
+        if directory is not None and (kept := self._kept.pop(directory, None)) is not None:
+            kept.trail.close()
+
     async def _look(self, kept: Kept, ending: Window | None = None) -> None:
         """With the lock held."""
         try:

@@ -3037,6 +3037,8 @@ export interface SessionCreate {
   session?: string
   name?: string
   cwd?: string
+  repository?: string
+  branch?: string
   parent?: string
   template?: string
   settings?: SettingsChange

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
@@ -16,6 +17,9 @@ from openagent.plugins.provider import (
     AuthenticationFailed,
     ContextTooLong,
     FailoverNotice,
+    ModelInfo,
+    ModelRequest,
+    Provider,
     ProviderOverloaded,
     QuotaExhausted,
     RateLimited,
@@ -456,6 +460,50 @@ async def test_a_failed_answer_is_not_cached():
         with pytest.raises(RateLimited):
             await items_of(provider, ask("chat", temperature=0))
         assert text_of((await answer_to(provider, ask("chat", temperature=0))).parts)
+
+
+async def test_the_address_that_answers_soonest_is_asked_first_where_that_is_wanted() -> None:
+    took = {"slow": 2.0, "quick": 0.5}
+    now = 0.0
+
+    class Timed:
+        """A provider whose answers begin when the test says."""
+
+        def __init__(self, name: str, inner: Provider) -> None:
+            self.name, self.scripted = name, False
+            self._inner = inner
+
+        async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
+            nonlocal now
+            now += took[self.name]
+            async for item in self._inner.stream(request):
+                yield item
+
+        async def models(self) -> list[ModelInfo]:
+            return await self._inner.models()
+
+        async def close(self) -> None:
+            await self._inner.close()
+
+    async with (
+        Simulator({"steps": [{"text": "slow"}], "loop": True}) as first,
+        Simulator({"steps": [{"text": "quick"}], "loop": True}) as second,
+        connect("chat", first) as one,
+        connect("chat", second) as two,
+    ):
+        addresses = [("one", Timed("slow", one)), ("two", Timed("quick", two))]
+        several = SeveralEndpoints(addresses, nearest=True, clock=lambda: now)
+        told = [shown(await items_of(several, ask("chat"))) for _ in range(4)]
+        assert told == ["slow", "quick", "quick", "quick"], "each is tried once, then the one that is nearer stays"
+        second.fail_next("503")
+        assert shown(await items_of(several, ask("chat"))) == "slow", "one that fails is no longer the nearest"
+        took["quick"] = 9.0
+        now += 31.0
+        told = [shown(await items_of(several, ask("chat"))) for _ in range(4)]
+        assert told[0] == "quick"
+        assert told[-1] == "slow", "it has become slow since"
+        in_order = SeveralEndpoints(addresses, clock=lambda: now)
+        assert [shown(await items_of(in_order, ask("chat"))) for _ in range(2)] == ["slow", "slow"]
 
 
 async def test_an_address_that_was_set_aside_is_asked_again_in_time() -> None:

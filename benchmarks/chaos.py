@@ -50,6 +50,7 @@ class User:
         self._folder = str(team.workspace)
         self._client: Client | None = None
         self.sessions: list[str] = []
+        self._said = 0
         self.acknowledged: dict[str, tuple[str, float]] = {}
         """By what a message says: its session, and when it was acknowledged."""
         self.refused: Counter[str] = Counter()
@@ -100,9 +101,8 @@ class User:
             self.sessions.append(made.id)
 
     async def speak(self, until: float, pause: float) -> None:
-        number = 0
         while time.monotonic() < until:
-            number += 1
+            number = self._said = self._said + 1
             session = self.sessions[number % len(self.sessions)]
             text = f"message {number} of user {self.number}"
             op = MessageSend(id=f"chaos-{self.number}-{number}", session=session, text=text, again=True)
@@ -186,7 +186,7 @@ class Faults:
         self._soon(60, wake)
 
 
-async def _quiet(team: Cluster) -> float:
+async def quiet(team: Cluster) -> float:
     began = time.monotonic()
     asked = (
         "SELECT (SELECT count(*) FROM sessions WHERE open_turn <> 0 OR queued <> 0)"
@@ -201,7 +201,15 @@ async def _quiet(team: Cluster) -> float:
     return time.monotonic() - began
 
 
-def _judge(said: dict[str, list[Message]], users: list[User], faults: Faults) -> dict[str, Any]:
+def stuck(team: Cluster) -> list[Any]:
+    with psycopg.connect(team.database) as connection:
+        return connection.execute(
+            "SELECT id, status, open_turn, queued FROM sessions WHERE open_turn <> 0 OR queued <> 0"
+            " OR status NOT IN ('idle', 'error')"
+        ).fetchall()
+
+
+def judge(said: dict[str, list[Message]], users: list[User], happened: list[tuple[float, str]]) -> dict[str, Any]:
     lost, doubled, unanswered, twice = list[str](), list[str](), list[str](), list[str]()
     waits: dict[str, tuple[float, float]] = {}
     for user in users:
@@ -226,7 +234,7 @@ def _judge(said: dict[str, list[Message]], users: list[User], faults: Faults) ->
                 waits[text] = (at, max(after[0].created_at - at, 0.0))
     took = sorted(wait for _, wait in waits.values())
     recovery: dict[str, list[float]] = defaultdict(list)
-    for at, what in faults.done:
+    for at, what in happened:
         hit = [wait - (at - begun) for begun, wait in waits.values() if begun < at < begun + wait]
         if hit:
             recovery[" ".join(what.split()[1:3]) if what[0] in "gw" else what.split(" for")[0]].append(max(hit))
@@ -270,19 +278,14 @@ async def fire(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         await faults.until(end, options.every, options.only)
         await asyncio.gather(*speaking)
         print("all is said; waiting until it is quiet", flush=True)
-        quiet = await _quiet(team)
+        quiet_after = await quiet(team)
         said = {session: await user.read(session) for user in users for session in user.sessions}
-        result = _judge(said, users, faults)
-        with psycopg.connect(team.database) as connection:
-            stuck = connection.execute(
-                "SELECT id, status, open_turn, queued FROM sessions WHERE open_turn <> 0 OR queued <> 0"
-                " OR status NOT IN ('idle', 'error')"
-            ).fetchall()
+        result = judge(said, users, faults.done)
         refused = sum((user.refused for user in users), Counter[str]())
         return {
             **result,
-            "stuck": stuck,
-            "quiet after": round(quiet, 1),
+            "stuck": stuck(team),
+            "quiet after": round(quiet_after, 1),
             "refused": dict(refused.most_common(8)),
             "faults": len(faults.done),
         }

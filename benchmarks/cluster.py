@@ -43,6 +43,7 @@ class Member:
             "OPENAGENT_CONFIG": str(self._cluster.config),
             "HOME": str(self._cluster.folder),
             "PATH": os.environ["PATH"],
+            **({"PYTHONPATH": str(self._cluster.source)} if self._cluster.source else {}),
         }
         log = (self.home / "output").open("ab")
         self.process = await asyncio.create_subprocess_exec(
@@ -88,8 +89,10 @@ class Member:
 class Balancer:
     """HAProxy before the gateways, as the guide has it: the one that is ready and has the fewest clients."""
 
-    def __init__(self, folder: Path, ports: Sequence[int]) -> None:
+    def __init__(self, folder: Path, ports: Sequence[int], host: str = "") -> None:
+        """`host`: what its probes name, for gateways that answer no others."""
         self._config = folder / "haproxy.cfg"
+        self._probe = "option httpchk GET /readyz" + (f"\n  http-check send hdr Host {host}" if host else "")
         self._ports = ports
         self.port = free_port()
         self._process: asyncio.subprocess.Process | None = None
@@ -107,7 +110,7 @@ class Balancer:
             "defaults\n  mode http\n  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\n"
             "  timeout tunnel 1h\n  timeout check 5s\n"
             f"frontend door\n  bind 127.0.0.1:{self.port}\n  default_backend gateways\n"
-            f"backend gateways\n  balance leastconn\n  option httpchk GET /readyz\n{servers}\n"
+            f"backend gateways\n  balance leastconn\n  {self._probe}\n{servers}\n"
         )
         self._process = await asyncio.create_subprocess_exec(program, "-f", str(self._config), stderr=DEVNULL)
 
@@ -155,8 +158,10 @@ class RedisServer:
 
 
 class Cluster:
-    def __init__(self, folder: Path, sim: Simulator, database: str) -> None:
+    def __init__(self, folder: Path, sim: Simulator, database: str, source: Path | None) -> None:
         self.folder = folder
+        self.source = source
+        """Where the program lies that the next process is started from; this one's own, if nowhere."""
         self.sim = sim
         self.database = database
         self.config = folder / "config.toml"
@@ -211,10 +216,11 @@ async def cluster(
     gateways: int = 2,
     workers: int = 2,
     settings: str = "",
+    source: Path | None = None,
 ) -> AsyncGenerator[Cluster, None]:
     with running_postgres() as database:
         async with Simulator(script) as sim:
-            made = Cluster(folder, sim, database)
+            made = Cluster(folder, sim, database, source)
             try:
                 await made.start(gateways, workers, settings)
                 yield made

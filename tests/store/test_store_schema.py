@@ -46,6 +46,9 @@ DESCRIPTION = {
 }
 
 
+FIRST_OF_TEAMS = "0019"
+
+
 @contextmanager
 def connected(url: str) -> Generator[Connection]:
     engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
@@ -62,6 +65,15 @@ def described(connection: Connection) -> list[list[Any]]:
         [tuple(" ".join(str(value).split()) for value in row) for row in connection.execute(text(query))]
         for query in DESCRIPTION[connection.dialect.name]
     ]
+
+
+def columns(connection: Connection) -> dict[str, dict[str, bool]]:
+    """Those of every table, and whether a row may be written that does not name them."""
+    found = inspect(connection)
+    return {
+        table: {each["name"]: each["nullable"] or each["default"] is not None for each in found.get_columns(table)}
+        for table in found.get_table_names()
+    }
 
 
 async def schema_of_new_store(url: str) -> list[list[Any]]:
@@ -83,6 +95,21 @@ async def test_the_tables_in_the_code_are_those_the_migrations_make(database_url
     with connected(database_url) as connection:
         command.upgrade(schema.alembic_config(connection), "head")
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+async def test_migrations_since_teams_only_add_so_that_older_processes_may_go_on(sqlite_url: str) -> None:
+    """What an older process reads and writes stays: it goes on beside newer ones while a team is upgraded."""
+    await open_store(sqlite_url).close()
+    with connected(sqlite_url) as connection:
+        config = schema.alembic_config(connection)
+        command.downgrade(config, FIRST_OF_TEAMS)
+        before = columns(connection)
+        command.upgrade(config, "head")
+        after = columns(connection)
+    for table, known in before.items():
+        assert known.items() <= after[table].items(), table
+        needed = {name for name, given in after[table].items() if not given} - set(known)
+        assert not needed, f"{table}: an older process would write no {needed}"
 
 
 async def test_going_down_to_nothing_leaves_nothing_and_the_store_opens_again(database_url: str) -> None:

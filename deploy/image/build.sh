@@ -15,7 +15,9 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-python=${PYTHON:-.venv/bin/python}
+scripts/setup.sh runtime
+scripts/web.sh build
+python=.venv/bin/python
 version=$("$python" -c 'import re, pathlib; print(re.search(r"__version__ = .(.+?).\n", pathlib.Path("src/openagent/__init__.py").read_text())[1])')
 tag=${tag:-openagent:$version}
 
@@ -28,7 +30,7 @@ clean() {
 trap clean EXIT
 
 echo "image: wheel"
-"$python" -m build --no-isolation --wheel --outdir "$work/wheels" . >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; exit 1; }
+"$python" -m pip wheel --no-deps --no-build-isolation --wheel-dir "$work/wheels" . >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; exit 1; }
 cp requirements/runtime.txt "$work/wheels/"
 cp requirements/team.txt "$work/wheels/"
 

@@ -21,7 +21,10 @@ ln -s /opt/openagent/bin/openagent /usr/local/bin/openagent
 groupadd --gid 10001 openagent
 useradd --uid 10001 --gid 10001 --home-dir /var/lib/openagent --create-home --shell /bin/bash openagent
 mkdir -p /workspaces /etc/openagent
+echo '# Mount your own file here: `openagent help configuration` has every setting.' >/etc/openagent/config.toml
 chown 10001:10001 /workspaces
+# Nobody becomes somebody else in there, with `no-new-privileges` or without.
+find / -xdev -type f -perm /6000 -exec chmod a-s {} +
 
 apt-get -qq purge -y --allow-remove-essential --auto-remove python3-venv
 apt-get -qq clean

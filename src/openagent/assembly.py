@@ -443,7 +443,9 @@ def assemble(
             home = configs.environment({}).get("HOME") or str(Path.home())
             return Path(home, given[2:]) if given.startswith("~/") else Path(given)
 
-        return PeopleService(kept_people, manager, folder=folder, dismiss=daemon.dismiss)
+        return PeopleService(
+            kept_people, manager, folder=folder, dismiss=daemon.dismiss, look_who_hears=daemon.look_who_hears
+        )
 
     def review() -> Service:
         from openagent.workbench.review import ReviewService
@@ -618,6 +620,7 @@ def assemble(
             drain_s=set_up.drain,
         )
         of_team = TeamService(part, lease.holder.id, daemon, manager, look_once_in_the_team, carrying=carrying)
+        of_team.routing.check_sending = reach.check_sending
     return Assembled(
         Behind(handlers, manager, reach, configs.show, of_team.routing if of_team else None),
         access=access,

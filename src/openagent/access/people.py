@@ -5,7 +5,7 @@ import hashlib
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from msgspec import UNSET, Struct
@@ -63,12 +63,15 @@ class PeopleService:
         *,
         folder: Callable[[], Path],
         dismiss: Callable[[str], None],
+        look_who_hears: Callable[[str], Awaitable[None]],
     ) -> None:
-        """`folder` holds everybody's, `dismiss` hangs up on whoever is connected as a person."""
+        """`folder` holds everybody's, `dismiss` hangs up on whoever is connected as a person, `look_who_hears` on
+        whoever is with a session and not meant any more."""
         self._store = store
         self._manager = manager
         self._folder = folder
         self._dismiss = dismiss
+        self._look_who_hears = look_who_hears
         self._changing = asyncio.Lock()
 
     def handlers(self) -> list[Handler]:
@@ -205,16 +208,22 @@ class PeopleService:
             team = (await self._find_team(op.team)).id if op.team else ""
             if team and not caller.everywhere and team not in caller.teams:
                 raise OpenAgentError("not_found", f"You are in no team {op.team!r}.")
-            for info in [session.info, *await self._manager.runtime.store.descendants(session.id)]:
-                await (await self._manager.get(info.id)).share_with(team, op.id)
+            for each in await self._with_descendants(session.id):
+                await (await self._manager.get(each)).share_with(team, op.id)
         if op.unlink:
             await self._store.unlink(session.id)
+        if op.unlink or op.team is not None:
+            for each in await self._with_descendants(session.id):
+                await self._look_who_hears(each)
         link = ""
         if op.link:
             link = _PREFIX + secrets.token_urlsafe(24)
             until = time.time() + (op.expires_in or LINK_SECONDS)
             await self._store.add_link(SessionLink(_digest(link), session.id, op.link == "write", until))
         return Shared(self._manager.told(session.info, connection.env), link)
+
+    async def _with_descendants(self, session: str) -> list[str]:
+        return [session, *(info.id for info in await self._manager.runtime.store.descendants(session))]
 
     async def _join(self, connection: Connection, op: SessionJoin) -> SessionInfo:
         person = connection.caller.person

@@ -165,18 +165,23 @@ class CallersReach:
         return info
 
     async def _is_guest(self, caller: Caller, op: Op, info: SessionInfo) -> bool:
-        """Also of those that work for the session they were let into."""
+        may_work = await self._guest_right(caller, info)
+        if may_work is False and op.needed() - {"read"}:
+            raise OpenAgentError(
+                "permission_denied", "The session is shared with you to read: this lacks the scope chat."
+            )
+        return may_work is not None
+
+    async def _guest_right(self, caller: Caller, info: SessionInfo) -> bool | None:
+        """Whether they may also work there; None: nobody let them in. Also into those that work for the session they
+        were let into."""
         if not caller.person:
-            return False
+            return None
         for name in (info.id, *(each.id for each in self._manager.elders(info))):
             may_work = await self._guest(name, caller.person, time.time())
             if may_work is not None:
-                if not may_work and op.needed() - {"read"}:
-                    raise OpenAgentError(
-                        "permission_denied", "The session is shared with you to read: this lacks the scope chat."
-                    )
-                return True
-        return False
+                return may_work
+        return None
 
     async def _check_leaving(self, caller: Caller, op: PermissionAnswer) -> None:
         """Nobody lets an agent out to where they themselves do not reach."""
@@ -283,6 +288,15 @@ class CallersReach:
         if caller.everywhere or (info.team and info.team in caller.teams):
             return True
         return (not caller.person or info.owner == caller.person) and self.reaches(caller, _real(info.cwd))
+
+    async def hears_still(self, caller: Caller, session: str) -> bool:
+        info = self.known(session)
+        return info is None or self.sees(caller, info) or await self._guest_right(caller, info) is not None
+
+    async def check_sending(self, caller: Caller, op: MessageSend, info: SessionInfo) -> None:
+        """Before it is accepted for a worker of a team, which looks at the rest."""
+        if not self.sees(caller, info) and not await self._is_guest(caller, op, info):
+            raise _not_there(caller, "session", op.session)
 
     def hearing(self, caller: Caller) -> "_Hearing | None":
         return None if caller.everywhere else _Hearing(self, caller)

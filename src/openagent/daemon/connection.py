@@ -66,13 +66,15 @@ class Connection:
         self.interactive = False
         self.greeted = False
         self.env: dict[str, str] = {}
+        self.hears_of: set[str] = set()
+        """Sessions of which it is told something without following them: their terminals."""
         self._waiting: deque[Op] = deque()
         self._worker: asyncio.Task[None] | None = None
         self._answering: set[asyncio.Task[None]] = set()
         self._closed = False
         self._left_out: dict[str, ToolOutput] = {}
         """By call: what was last left out of its output."""
-        daemon.connections.add(self)
+        daemon.came(self)
 
     @property
     def closed(self) -> bool:

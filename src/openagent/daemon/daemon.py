@@ -25,6 +25,7 @@ from openagent.daemon.presence import Presence
 from openagent.daemon.reach_interface import Reach
 from openagent.daemon.sessions_in_use import in_use
 from openagent.daemon.settings_version import settings_version
+from openagent.daemon.still_welcome import StillWelcome
 from openagent.plugins.jail import Jail, OutsideJail
 from openagent.plugins.tenant import Tenant
 from openagent.protocol import bounds
@@ -128,6 +129,9 @@ class Daemon:
         self.bus = EventBus()
         self._presence = Presence(self.bus)
         self.connections: set[Connection] = set()
+        self._still_welcome = StillWelcome(
+            self.connections, self.bus, dismiss=self.dismiss, dismiss_here=self.dismiss_here
+        )
         self.stopping = asyncio.Event()
         """Set once, by an op or a signal. Whoever comes later is refused, so that nothing new starts between the saving
         of the last turn and the end of the process."""
@@ -176,6 +180,7 @@ class Daemon:
     def ready(self, behind: "Behind") -> None:
         """Heavy parts load after the sockets are open; ops that came meanwhile go on from here."""
         self._handlers |= _by_op(behind.handlers)
+        self._still_welcome.ready(behind.reach)
         self._ready.set_result(behind)
 
     def failed(self, problem: BaseException) -> None:
@@ -201,6 +206,7 @@ class Daemon:
 
     async def close(self) -> None:
         """Running turns are cancelled and saved."""
+        self._still_welcome.close()
         if self._metrics is not None:
             self._metrics.cancel()
         if self._is_ready:
@@ -213,6 +219,14 @@ class Daemon:
         for connection in list(self.connections):
             connection.tell(ConnectionClosing(at=time.time(), error=goodbye))
 
+    def came(self, connection: Connection) -> None:
+        self.connections.add(connection)
+        self._still_welcome.came(connection)
+
+    async def look_who_hears(self, session: str) -> None:
+        """It is shared with fewer people by now: whoever is not meant any more hears no more."""
+        await self._still_welcome.look_at(session)
+
     def dismiss(self, caller: str) -> None:
         """Whoever is connected on this token's strength, or as this person, hears no more."""
         self.dismiss_here(caller)
@@ -220,7 +234,7 @@ class Daemon:
             elsewhere.dismissed(caller)
 
     def dismiss_here(self, caller: str) -> None:
-        reason = ErrorInfo("unauthorized", "The token was revoked.", recoverable=False)
+        reason = ErrorInfo("unauthorized", "The login has ended, or what it allows has changed.", recoverable=False)
         for connection in [each for each in self.connections if caller in (each.caller.id, each.caller.person)]:
             connection.tell(ConnectionClosing(at=time.time(), error=reason))
             connection.hang_up()
@@ -483,7 +497,7 @@ class Daemon:
     async def _asks_list(self, connection: Connection, op: AsksList) -> PendingAsks:
         manager = await self._manager()
         chosen = [await manager.get(op.session)] if op.session else manager.all_loaded
-        within = await connection.within()
+        within = None if op.session else await connection.within()  # a guest was let into the one that is named
         return PendingAsks(pending_asks(each for each in chosen if within is None or within.holds(each.info)))
 
     async def _permission_answer(self, connection: Connection, op: PermissionAnswer) -> Done:
@@ -527,7 +541,14 @@ class Daemon:
 
     async def _status(self, connection: Connection, op: DaemonStatus) -> DaemonInfo:
         manager = await self._manager()
-        used = await manager.runtime.store.usage_totals()
+        store, within = manager.runtime.store, await connection.within()
+        # What all sessions together are and cost tells of those that are others'.
+        usage, sessions = SessionUsage(), 0
+        if within is None:
+            used, sessions = await store.usage_totals(), await store.count_sessions()
+            usage = SessionUsage(used.tokens, used.cost_usd, used.requests, unpriced=used.unpriced)
+        else:
+            sessions = len(await store.session_counts(within=within))
         usual = manager.usual(Path(op.cwd or self.place.home), connection.env)
         load = manager.runtime.admission.load()
         return DaemonInfo(
@@ -539,14 +560,14 @@ class Daemon:
             home=self.place.home,
             started_at=self.started_at,
             uptime_s=round(time.monotonic() - self._started, 3),
-            sessions=await manager.runtime.store.count_sessions(),
+            sessions=sessions,
             running=manager.running,
             queued=await manager.runtime.store.count_queued(),
             waiting=load.waiting,
             at_once=load.at_once,
             clients=len(self.connections),
             rss_bytes=rss_bytes(),
-            usage=SessionUsage(used.tokens, used.cost_usd, used.requests, unpriced=used.unpriced),
+            usage=usage,
             jail=manager.runtime.jail.describe(),
             jail_problem=await _jail_problem(manager.runtime.jail),
             model=usual.model,

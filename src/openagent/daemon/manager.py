@@ -423,7 +423,9 @@ class SessionManager:
     async def bring(self, op: SessionImport, env: Mapping[str, str], *, most: Mode = WIDEST) -> ImportedSession:
         """A conversation that was had elsewhere. The same one twice is found again by its id, which is made of it."""
         check_conversation(op)
-        first = session_id_of(msgspec.json.encode((op.origin, op.messages)))
+        # Of two people who bring the same one, each has their own.
+        whose = (actor().person,) if actor().person else ()
+        first = session_id_of(msgspec.json.encode((op.origin, op.messages, *whose)))
         if not op.again:
             try:
                 return ImportedSession((await self.get(first)).info, was_here=True)

@@ -31,6 +31,10 @@ class Reach(Protocol):
         """Whether they would still be let in as they were."""
         ...
 
+    async def hears_still(self, caller: Caller, session: str) -> bool:
+        """Whether one who was let into this session still would be."""
+        ...
+
     def most(self, caller: Caller, workspace: Path) -> Mode:
         """The widest mode that a session which this caller makes may have."""
         ...

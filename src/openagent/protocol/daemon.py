@@ -39,7 +39,7 @@ class DaemonInfo(Struct, frozen=True, omit_defaults=True):
     uptime_s: float = 0.0
     """For how many seconds it has been running."""
     sessions: int = 0
-    """How many sessions there are."""
+    """How many sessions there are, of those that whoever asks may see."""
     running: int = 0
     """How many of them have a turn running."""
     queued: int = 0
@@ -53,7 +53,7 @@ class DaemonInfo(Struct, frozen=True, omit_defaults=True):
     rss_bytes: int = 0
     """The memory it takes, in bytes."""
     usage: SessionUsage = SessionUsage()
-    """Of all sessions."""
+    """Of all sessions; left out for who sees only some."""
     jail: str = ""
     """The jail that commands run in."""
     jail_problem: str = ""

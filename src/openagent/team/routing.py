@@ -16,6 +16,7 @@ from typing import cast
 import msgspec
 from msgspec import Struct
 
+from openagent.daemon.callers import Caller
 from openagent.daemon.connection import Connection
 from openagent.plugins.store import Store, Whereabouts
 from openagent.protocol import op_subjects
@@ -26,7 +27,14 @@ from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import ConnectionClosing, Failed, Reply
 from openagent.protocol.history import HistoryImport
 from openagent.protocol.op import Op
-from openagent.protocol.sessions import Attached, SessionAttach, SessionCreate, SessionDetach, SessionImport
+from openagent.protocol.sessions import (
+    Attached,
+    SessionAttach,
+    SessionCreate,
+    SessionDetach,
+    SessionImport,
+    SessionInfo,
+)
 from openagent.protocol.tasks import TaskFollow, TaskRun, TaskStop
 from openagent.team.frames import DURABLE, OWN_OP, Head, Who, ops_of, read_head, told_to
 from openagent.team.links import Entry, Links
@@ -40,6 +48,7 @@ WORKER_WITHIN = 10.0
 FOR_WORKERS = (SessionCreate, SessionImport, HistoryImport, TaskRun, TaskStop, TaskFollow)
 """Ops that name no session and work with some."""
 _MISSED_AT_ONCE = 500
+_NOT_FOR_THEM = ("not_found", "permission_denied", "unauthorized")
 _log = logging.getLogger(__name__)
 
 
@@ -81,6 +90,13 @@ AcceptMessage = Callable[[MessageSend, Connection, Whereabouts, str], Awaitable[
 """Commits it as a job for its session, with the name of whoever hears the answer. Returns the job's number."""
 
 
+CheckSending = Callable[[Caller, MessageSend, SessionInfo], Awaitable[None]]
+
+
+async def _everybody_may(caller: Caller, op: MessageSend, info: SessionInfo) -> None:
+    """Where nothing says otherwise."""
+
+
 class Routing:
     def __init__(self, gateway: str, own_worker: str, links: Links, store: Store, accept: AcceptMessage) -> None:
         """`own_worker`: empty where this process has no sessions."""
@@ -106,6 +122,8 @@ class Routing:
         """Whether a connection is a gateway's, of which nothing is passed on again."""
         self.dismiss: Callable[[str], None] = lambda _caller: None
         """Ends the connections of a token that was revoked elsewhere."""
+        self.check_sending: CheckSending = _everybody_may
+        """Raises for who may not send to a session: what is accepted is theirs to send."""
 
     def start(self) -> None:
         self._catching_up = asyncio.create_task(self._catch_up(), name="team catching up")
@@ -243,6 +261,7 @@ class Routing:
         self, connection: Connection, op: MessageSend, where: Whereabouts, *, passed_on: bool
     ) -> Reply | Failed:
         """Accepted when the job is committed. Which turn answers it is told if a worker says so soon."""
+        await self.check_sending(connection.caller, op, where.info)
         name = self._name(connection)
         asked = self._asked[name, op.id] = _Asked(op, "", passed_on=passed_on)
         job = 0
@@ -390,10 +409,13 @@ class Routing:
         op = asked.op
         if (again := asked.rejoining) is not None:
             again.joining = 0.0
-            if isinstance(told, Failed):
+            if isinstance(told, Failed) and told.error.code in _NOT_FOR_THEM:
+                self._cut_off(again, told.error)
+            elif isinstance(told, Failed):
                 self._lose(again)
             elif msgspec.convert(told.result, Attached).snapshot is not None:
-                self._cut_off(again)
+                reason = ErrorInfo("slow_client", "Too much was missed to be told one by one.", hint="Attach again.")
+                self._cut_off(again, reason)
         elif isinstance(op, SessionAttach) and isinstance(told, Reply):
             attached = msgspec.convert(told.result, Attached)
             missed = attached.snapshot is None and op.after is not None
@@ -494,8 +516,7 @@ class Routing:
         self._asked[name, op.id] = _Asked(op, worker, passed_on=False, rejoining=followed)
         self._send_op(followed.connection, worker, op)
 
-    def _cut_off(self, followed: Attachment) -> None:
-        reason = ErrorInfo("slow_client", "Too much was missed to be told one by one.", hint="Attach again.")
+    def _cut_off(self, followed: Attachment, reason: ErrorInfo) -> None:
         followed.connection.tell(ConnectionClosing(at=time.time(), error=reason))
         followed.connection.hang_up()
 

@@ -106,6 +106,7 @@ class TerminalService:
             if opened.session != session.id:
                 raise _not_there(op.terminal)
             opened.watchers.add(connection)
+            connection.hears_of.add(session.id)
             opened.terminal.resize(op.columns, op.rows)
             return TerminalOpened(opened.id, opened.kept)
         if len(self._open) >= MOST:
@@ -123,6 +124,7 @@ class TerminalService:
         terminal = await jail.open_terminal(session.workspace, op.columns, op.rows, ask=ask, read_only=only_reads)
         opened = _Opened(session.id, terminal, only_reads=only_reads)
         opened.watchers.add(connection)
+        connection.hears_of.add(session.id)
         self._open[opened.id] = opened
         self._bus.follow(self)
         opened.life = asyncio.create_task(self._live(opened))

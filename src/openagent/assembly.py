@@ -50,6 +50,7 @@ from openagent.index.code_index import CodeIndex
 from openagent.mcp.servers import own_file
 from openagent.mcp.service import McpService
 from openagent.models.service import Models
+from openagent.plugins.admission import TurnLimit
 from openagent.plugins.collector import ContextSettings
 from openagent.plugins.extras import Extras
 from openagent.plugins.loading import Collectors, PluginLoader
@@ -340,6 +341,9 @@ def assemble(
         turns = configs.load().settings.turns
         return Bounds(turns.at_once, turns.waiting)
 
+    async def turn_limits(info: SessionInfo) -> Sequence[TurnLimit]:
+        return await kept_quotas.at_once(info.owner, info.team, info.cwd)
+
     def left_memory(session: str) -> None:
         for forget in (caches.forget, forget_session, store.forget):
             forget(session)
@@ -347,7 +351,7 @@ def assemble(
 
     runtime = Runtime(
         store=store,
-        admission=TurnLine(loaded, turn_bounds),
+        admission=TurnLine(loaded, turn_bounds, turn_limits),
         pace=Pace(store.writers_at_once + 1),
         resolve_model=models.catalog.resolve,
         learn_model=models.catalog.learn,

@@ -6,17 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from openagent.client import Client, connect
+from openagent.client import Attachment, Client, connect
 from openagent.plugins.quotas import Quota
 from openagent.protocol import events as e
+from openagent.protocol.conversation import TurnCancel
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.people import Limits, PeopleAdd, PeopleUpdate
+from openagent.protocol.people import Limits, PeopleAdd, PeopleUpdate, TeamsCreate, TeamsUpdate
 from openagent.protocol.tokens import TokensCreate
 from openagent.store import open_store
 from openagent.store.quotas import SqlQuotas
 
 from ..interaction.doing import ask, turn
-from ..interaction.house import MODEL, house
+from ..interaction.house import MODEL, house, until
+from ..interaction.test_turn_line import SCRIPT, came_to, ended
 from ..store.conftest import database_url, postgres_server, postgres_url, sqlite_url
 
 __all__ = ["database_url", "postgres_server", "postgres_url", "sqlite_url"]
@@ -82,3 +84,42 @@ async def test_a_person_meets_their_limits_and_nobody_else_does(tmp_path: Path) 
                     await ask(owner, PeopleUpdate, person=person.id, limits=Limits(turns_a_minute=2))
                     with pytest.raises(OpenAgentError, match="turns a minute"):
                         await hasten(client, session)
+
+
+async def test_of_a_person_and_of_a_team_so_many_turns_run_at_once_and_the_others_hear_why_they_wait(
+    tmp_path: Path,
+) -> None:
+    config = f'[people]\nfolder = "{tmp_path / "people"}"'
+    async with house(tmp_path, SCRIPT, web=True, config=config) as h, await h.client() as owner:
+        url = h.daemon.place.web_url.replace("http", "ws") + "/ws"
+        team = await ask(owner, TeamsCreate, name="core")
+        secrets: dict[str, str] = {}
+        for name in ("ann", "bob"):
+            email = f"{name}@example.org"
+            await ask(owner, PeopleAdd, email=email)
+            await ask(owner, TeamsUpdate, team="core", add=[email])
+            secrets[name] = (await ask(owner, TokensCreate, name=name, scopes=["chat"], person=email)).secret
+        await ask(owner, PeopleUpdate, person="ann@example.org", limits=Limits(turns_at_once=1))
+        async with (
+            await connect(url=url, token=secrets["ann"], env={}) as ann,
+            await connect(url=url, token=secrets["bob"], env={}) as bob,
+        ):
+
+            async def begin(client: Client, text: str) -> tuple[Attachment, int]:
+                made = await client.create_session(team.folder, model=MODEL, mode="ask")
+                attachment = await client.attach(made.id)
+                return attachment, (await client.send(made.id, text)).place
+
+            first, _ = await begin(ann, "slow")
+            await until(first, lambda event: isinstance(event, e.TextDelta))
+            second, place = await begin(ann, "me too")
+            assert place == 1
+            assert (await came_to(second, 1)).limit == "ann@example.org may have 1 turn at once"
+            others, place = await begin(bob, "past her")
+            assert (place, (await ended(others)).reason) == (0, "done")
+            await ask(owner, TeamsUpdate, team="core", limits=Limits(turns_at_once=1))
+            others, place = await begin(bob, "now the team")
+            assert (await came_to(others, place)).limit == "the team core may have 1 turn at once"
+            await ask(ann, TurnCancel, session=first.session)
+            assert (await ended(second)).text == "You said: me too"
+            assert (await ended(others)).text == "You said: now the team"

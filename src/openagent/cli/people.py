@@ -93,6 +93,9 @@ def _limit_options(function: F) -> F:
     for option in (
         click.option("--day-usd", type=click.FloatRange(min=0), metavar="USD", help="Dollars a day, in UTC."),
         click.option("--day-tokens", type=click.IntRange(min=0), metavar="N", help="Tokens a day, in UTC."),
+        click.option(
+            "--turns-at-once", type=click.IntRange(min=1), metavar="N", help="Turns that run at the same time."
+        ),
     ):
         function = option(function)
     return function
@@ -108,10 +111,16 @@ def _limit_options(function: F) -> F:
 @_limit_options
 @as_json
 def limit_person(
-    person: str, *, turns_a_minute: int | None, day_usd: float | None, day_tokens: int | None, as_json: bool
+    person: str,
+    *,
+    turns_a_minute: int | None,
+    turns_at_once: int | None,
+    day_usd: float | None,
+    day_tokens: int | None,
+    as_json: bool,
 ) -> None:
     """Limit what a person may use. What is not given is not limited any more."""
-    limits = Limits(day_usd=day_usd, day_tokens=day_tokens, turns_a_minute=turns_a_minute)
+    limits = Limits(day_usd=day_usd, day_tokens=day_tokens, turns_a_minute=turns_a_minute, turns_at_once=turns_at_once)
     info = ask_daemon(PeopleUpdate(id="-", person=person, limits=limits))
     _tell_limits(info.email, info, as_json)
 
@@ -120,9 +129,12 @@ def limit_person(
 @click.argument("team")
 @_limit_options
 @as_json
-def limit_team(team: str, *, day_usd: float | None, day_tokens: int | None, as_json: bool) -> None:
+def limit_team(
+    team: str, *, turns_at_once: int | None, day_usd: float | None, day_tokens: int | None, as_json: bool
+) -> None:
     """Limit what a team may use together. What is not given is not limited any more."""
-    info = ask_daemon(TeamsUpdate(id="-", team=team, limits=Limits(day_usd=day_usd, day_tokens=day_tokens)))
+    limits = Limits(day_usd=day_usd, day_tokens=day_tokens, turns_at_once=turns_at_once)
+    info = ask_daemon(TeamsUpdate(id="-", team=team, limits=limits))
     _tell_limits(info.name, info, as_json)
 
 
@@ -250,6 +262,7 @@ def _tell_limits(name: str, info: PersonInfo | TeamInfo, as_json: bool) -> None:
         *([f"${limits.day_usd:g} a day"] if limits.day_usd is not None else []),
         *([f"{limits.day_tokens:,} tokens a day"] if limits.day_tokens is not None else []),
         *([f"{limits.turns_a_minute} turns a minute"] if limits.turns_a_minute is not None else []),
+        *([f"{limits.turns_at_once} turns at once"] if limits.turns_at_once is not None else []),
     ]
     if as_json:
         print_json(plain(info))

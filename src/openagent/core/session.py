@@ -185,6 +185,7 @@ class Session:
             if again and (sent := await self.inbox.sent_before(op_id)) is not None:
                 return sent
             self.recorder.outbox.check("This message was not taken: send it again then.")
+            await self.runtime.admission.look_up(self.info)
             if op_id:  # and not from the daemon itself
                 self.runtime.admission.check(self.info, self._whose(actor()))
             self.post(audit=[entry("message", "sent", message=op_id)])

@@ -397,7 +397,8 @@ class Daemon:
         admission = session.runtime.admission
         if place := admission.place(session.id):
             load = admission.load()
-            told = TurnWaiting(place=place, waiting=load.waiting, at_once=load.at_once or 0)
+            limit = admission.limit(session.id)
+            told = TurnWaiting(place=place, waiting=load.waiting, at_once=load.at_once or 0, limit=limit)
             connection.tell(msgspec.structs.replace(told, session=session.id, seq=session.info.seq, at=time.time()))
 
     async def _what_was_missed(

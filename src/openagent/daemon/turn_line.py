@@ -1,19 +1,20 @@
 """The turns that run at once, and the line of those that wait for a place among them.
 
 A session and all that work for it have one place together: one that waits for its own sub-agents takes nothing from
-them. The line is fair to owners: each has one turn in every round, however many they have sent.
+them. The line is fair to owners: each has one turn in every round, however many they have sent. A person or a team may
+have a limit of their own: whoever is behind goes past those who wait for it.
 """
 
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from openagent.daemon.loaded_sessions import LoadedSessions
-from openagent.plugins.admission import Load
+from openagent.plugins.admission import Load, TurnLimit
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import TurnWaiting
 from openagent.protocol.sessions import SessionInfo
@@ -42,6 +43,8 @@ class _Waiting:
 class _Place:
     since: float
     sessions: set[str]
+    holders: frozenset[str] = frozenset()
+    """The person and the teams it counts for."""
 
 
 class Bounds(NamedTuple):
@@ -53,9 +56,20 @@ class Bounds(NamedTuple):
     """How many come at most where something before this line holds the others back: for those who want to know."""
 
 
+Limits = Callable[[SessionInfo], Awaitable[Sequence[TurnLimit]]]
+_REMEMBERED = 10_000
+
+
+async def _no_limits(info: SessionInfo) -> Sequence[TurnLimit]:
+    return ()
+
+
 class TurnLine:
-    def __init__(self, loaded: LoadedSessions, bounds: Callable[[], Bounds]) -> None:
-        """`bounds` is asked every time."""
+    def __init__(self, loaded: LoadedSessions, bounds: Callable[[], Bounds], limits: Limits = _no_limits) -> None:
+        """`bounds` is asked every time, `limits` with every message of a person or a team."""
+        self._ask_limits = limits
+        self._limits: dict[str, Sequence[TurnLimit]] = {}
+        """By session."""
         self._loaded = loaded
         self._ask_bounds = bounds
         self._known_bounds = Bounds()
@@ -76,6 +90,14 @@ class TurnLine:
         with suppress(OpenAgentError):  # settings that cannot be read are told where a turn needs them
             self._known_bounds = self._ask_bounds()
         return self._known_bounds
+
+    async def look_up(self, info: SessionInfo) -> None:
+        if not info.owner and not info.team:  # nobody's but whose machine it is
+            return
+        limits = await self._ask_limits(info)
+        if len(self._limits) >= _REMEMBERED:
+            self._limits.clear()
+        self._limits[info.id] = limits
 
     def enter(self, info: SessionInfo, owner: str, go: Callable[[], None]) -> bool:
         if info.id in self._inside:
@@ -161,11 +183,19 @@ class TurnLine:
         """Places that are free go to those who are next. Whoever is asking hears it from the answer."""
         at_once = self._bounds.at_once
         for each in self._in_order():
-            if each.tree not in self._places and at_once is not None and len(self._places) >= at_once:
-                continue  # one further behind may work for somebody who has a place
+            is_full = at_once is not None and len(self._places) >= at_once
+            if each.tree not in self._places and (is_full or self.limit(each.session)):
+                continue  # one further behind may work for somebody who has a place, or be somebody else's
             self._go_in(each)
             if each.session != asking:
                 each.go()
+
+    def limit(self, session: str) -> str:
+        for limit in self._limits.get(session, ()):
+            running = sum(limit.holder in place.holders for place in self._places.values())
+            if limit.most is not None and running >= limit.most:
+                return f"{limit.name} may have {_turns(limit.most)} at once"
+        return ""
 
     def _go_in(self, waiting: _Waiting) -> None:
         self._line.pop(waiting.session, None)
@@ -173,7 +203,8 @@ class TurnLine:
         place = self._places.get(waiting.tree)
         if place is None:
             self._round = max(self._round, waiting.round)
-            place = self._places[waiting.tree] = _Place(time.monotonic(), set())
+            holders = frozenset(limit.holder for limit in self._limits.get(waiting.session, ()))
+            place = self._places[waiting.tree] = _Place(time.monotonic(), set(), holders)
         else:
             self._close_up(waiting)  # it takes no turn of its owner's
         place.sessions.add(waiting.session)
@@ -195,7 +226,12 @@ class TurnLine:
         for place, each in enumerate(self._in_order(), 1):
             if each.told != place and (session := self._loaded.find(each.session)):
                 each.told = place
-                session.show(TurnWaiting(place=place, waiting=length, at_once=most))
+                limit = self.limit(each.session)
+                session.show(TurnWaiting(place=place, waiting=length, at_once=most, limit=limit))
+
+
+def _turns(number: int) -> str:
+    return "1 turn" if number == 1 else f"{number} turns"
 
 
 def _wait(number: int, what: str) -> str:

@@ -31,7 +31,22 @@ class Backlog(Struct, frozen=True):
     """Seconds for which the first of them has waited."""
 
 
+class TurnLimit(Struct, frozen=True):
+    """How many turns of a person or a team run at once."""
+
+    holder: str
+    """`person:ID` or `team:ID`."""
+    name: str
+    """For people."""
+    most: int | None = None
+    """None: as many as come."""
+
+
 class Admission(Protocol):
+    async def look_up(self, info: SessionInfo) -> None:
+        """Before `check` and `enter`: what holds for this session by now."""
+        ...
+
     def enter(self, info: SessionInfo, owner: str, go: Callable[[], None]) -> bool:
         """Whether a turn of this session may begin now. If not, it stands in line for its owner, and `go` is called
         when its turn has come: it has a place then, which it takes by asking again, or leaves."""
@@ -45,6 +60,10 @@ class Admission(Protocol):
         """1 is next; 0: it does not wait here."""
         ...
 
+    def limit(self, session: str) -> str:
+        """Whose limit it waits for, in words; empty: none, but for a place among all."""
+        ...
+
     def check(self, info: SessionInfo, owner: str) -> None:
         """Raises OpenAgentError('overloaded') where too many wait for one more to join them."""
         ...
@@ -55,6 +74,9 @@ class Admission(Protocol):
 class Unbounded:
     """Every turn begins at once."""
 
+    async def look_up(self, info: SessionInfo) -> None:
+        pass
+
     def enter(self, info: SessionInfo, owner: str, go: Callable[[], None]) -> bool:
         return True
 
@@ -63,6 +85,9 @@ class Unbounded:
 
     def place(self, session: str) -> int:
         return 0
+
+    def limit(self, session: str) -> str:
+        return ""
 
     def check(self, info: SessionInfo, owner: str) -> None:
         pass

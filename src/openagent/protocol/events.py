@@ -204,13 +204,18 @@ class TurnWaiting(Event, frozen=True, kw_only=True, tag="turn.waiting"):
     """As many turns run as may run at once: this session's next one waits, and has come to this place in line."""
 
     durable: ClassVar[bool] = False
-    told: ClassVar[Told] = (Line("Waiting for other turns to end: number {place} of {waiting} in line."),)
+    told: ClassVar[Told] = (
+        Line("Waiting for other turns to end: number {place} of {waiting} in line.", when="!limit"),
+        Line("{limit}, so this one waits: number {place} of {waiting} in line.", when="limit"),
+    )
     place: int
     """1 is next."""
     waiting: int
     """How many stand in line."""
     at_once: int = 0
     """How many turns may run; 0: that was changed meanwhile, and it goes on in a moment."""
+    limit: str = ""
+    """What a person or team may have at once, where that and not the number of all is what it waits for."""
 
 
 class SessionPresence(Event, frozen=True, kw_only=True, tag="session.presence"):

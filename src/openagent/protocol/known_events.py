@@ -7,7 +7,10 @@ from openagent.protocol.telling import Line
 LINES = {
     "session.deleted": (Line("The session was deleted.", "error"),),
     "message.queued": (Line("Queued; it is next when this turn has ended.", "plain", when="!in_line"),),
-    "turn.waiting": (Line("Waiting for other turns to end: number {place} of {waiting} in line.", "plain"),),
+    "turn.waiting": (
+        Line("Waiting for other turns to end: number {place} of {waiting} in line.", "plain", when="!limit"),
+        Line("{limit}, so this one waits: number {place} of {waiting} in line.", "plain", when="limit"),
+    ),
     "session.presence": (Line("Here now: {who}.", "plain"),),
     "queue.changed": (
         Line(

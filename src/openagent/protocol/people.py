@@ -24,6 +24,8 @@ class Limits(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Tokens a day, in and out, in UTC."""
     turns_a_minute: int | None = None
     """Turns that may begin within a minute."""
+    turns_at_once: int | None = None
+    """Turns that may run at the same time in one daemon; the others wait in line."""
 
 
 class PersonInfo(Struct, frozen=True, omit_defaults=True):

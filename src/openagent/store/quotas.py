@@ -9,6 +9,7 @@ import msgspec
 from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from openagent.plugins.admission import TurnLimit
 from openagent.plugins.places import lies_in
 from openagent.plugins.quotas import Quota, QuotaStore, QuotaUse
 from openagent.protocol.people import Limits
@@ -35,6 +36,9 @@ class SqlQuotas:
 
     async def quotas(self, person: str, team: str, folder: str, now: float) -> list[Quota]:
         return await self._store.read(_of_a_day, person, team, folder, _day(now))
+
+    async def at_once(self, person: str, team: str, folder: str) -> list[TurnLimit]:
+        return await self._store.read(_at_once, person, team, folder)
 
     async def sending(self, person: str, now: float) -> Quota | None:
         return await self._store.read(_of_a_minute, person, time.strftime("%Y-%m-%dT%H:%M", time.gmtime(now)))
@@ -66,19 +70,31 @@ def _day(now: float) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(now))
 
 
-def _of_a_day(connection: Connection, person: str, team: str, folder: str, day: str) -> list[Quota]:
-    found: list[Quota] = []
+def _holding(connection: Connection, person: str, team: str, folder: str) -> list[tuple[str, str, Limits]]:
+    """Whose limits hold for this person's work there: the holder, its name, and what was said."""
+    found: list[tuple[str, str, Limits]] = []
     own = connection.execute(select(people.c.id, people.c.email, people.c.limits).where(people.c.id == person)).first()
     if own is not None:
-        found += _quota(f"person:{own.id}", own.email, own.limits, day)
-    for row in connection.execute(select(teams.c.id, teams.c.name, teams.c.folder, teams.c.limits)):
-        if row.id == team or lies_in(folder, [row.folder]):
-            found += _quota(f"team:{row.id}", f"the team {row.name}", row.limits, day)
+        found.append((f"person:{own.id}", own.email, _limits.decode(own.limits)))
+    found += [
+        (f"team:{row.id}", f"the team {row.name}", _limits.decode(row.limits))
+        for row in connection.execute(select(teams.c.id, teams.c.name, teams.c.folder, teams.c.limits))
+        if row.id == team or lies_in(folder, [row.folder])
+    ]
     return found
 
 
-def _quota(holder: str, name: str, limits: str, day: str) -> list[Quota]:
-    said = _limits.decode(limits)
+def _at_once(connection: Connection, person: str, team: str, folder: str) -> list[TurnLimit]:
+    holding = _holding(connection, person, team, folder)
+    return [TurnLimit(holder, name, said.turns_at_once) for holder, name, said in holding]
+
+
+def _of_a_day(connection: Connection, person: str, team: str, folder: str, day: str) -> list[Quota]:
+    holding = _holding(connection, person, team, folder)
+    return [quota for holder, name, said in holding for quota in _quota(holder, name, said, day)]
+
+
+def _quota(holder: str, name: str, said: Limits, day: str) -> list[Quota]:
     if said.day_tokens is None and said.day_usd is None:
         return []
     money = None if said.day_usd is None else round(said.day_usd * _PICO)

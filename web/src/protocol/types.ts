@@ -1535,6 +1535,7 @@ export interface Limits {
   day_usd?: number | null
   day_tokens?: number | null
   turns_a_minute?: number | null
+  turns_at_once?: number | null
 }
 
 /** The answer being streamed right now, as far as it has come. */
@@ -4186,6 +4187,7 @@ export interface TurnWaiting {
   place: number
   waiting: number
   at_once?: number
+  limit?: string
 }
 
 /** Tokens of one model request, or a sum of several. */

@@ -49,7 +49,7 @@ export interface Line {
 export const LINES: Record<string, Line[]> = {
   'session.deleted': [{ text: 'The session was deleted.', tone: 'error' }],
   'message.queued': [{ text: 'Queued; it is next when this turn has ended.', tone: 'plain', when: '!in_line' }],
-  'turn.waiting': [{ text: 'Waiting for other turns to end: number {place} of {waiting} in line.', tone: 'plain' }],
+  'turn.waiting': [{ text: 'Waiting for other turns to end: number {place} of {waiting} in line.', tone: 'plain', when: '!limit' }, { text: '{limit}, so this one waits: number {place} of {waiting} in line.', tone: 'plain', when: 'limit' }],
   'session.presence': [{ text: 'Here now: {who}.', tone: 'plain' }],
   'queue.changed': [{ text: 'Held back, since the turn before was cancelled: {queued:messages}.', tone: 'warning', hint: 'They follow the next message, or `openagent sessions queue {session} --resume`.', when: 'held' }],
   'budget.warning': [{ text: '{spent:money} of the session\'s {limit:money} are spent.', tone: 'warning', hint: 'At the limit it stops: /budget raises it.', when: 'scope!=day' }, { text: '{spent:money} of today\'s {limit:money} are spent.', tone: 'warning', hint: 'At the limit every session stops: openagent config set budget.day_usd raises it.', when: 'scope=day' }],

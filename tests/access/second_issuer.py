@@ -24,6 +24,8 @@ class Issuer:
         self.lies: dict[str, Any] = {}
         """What stands in the identity token in place of the truth."""
         self.codes: dict[str, dict[str, str]] = {}
+        self.signs_with: ECKey | None = None
+        """In place of the key that it tells of."""
         self.rotate()
 
     def rotate(self) -> None:
@@ -55,8 +57,9 @@ class Issuer:
             return 400, {"error": "invalid_grant"}
         now = int(time.time())
         told = {"iss": self.url, "aud": CLIENT, "iat": now, "exp": now + 300, "nonce": asked["nonce"], **self.claims}
-        header = {"alg": "ES256", "kid": self.key.kid or ""}
-        return 200, {"access_token": "a", "id_token": jwt.encode(header, {**told, **self.lies}, self.key)}
+        key = self.signs_with or self.key
+        header = {"alg": "ES256", "kid": key.kid or ""}
+        return 200, {"access_token": "a", "id_token": jwt.encode(header, {**told, **self.lies}, key)}
 
 
 @contextmanager

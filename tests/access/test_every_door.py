@@ -103,7 +103,7 @@ SAID: dict[str, dict[str, Any]] = {
 def addresses() -> list[Custom | Endpoint]:
     """Of the app itself, to be asked and not to be answered by."""
     daemon, gate = cast("Daemon", None), cast("Gate", None)
-    return cast("list[Custom | Endpoint]", rows(Asking(daemon, gate), gate, ""))
+    return cast("list[Custom | Endpoint]", rows(Asking(daemon, gate), gate))
 
 
 def test_every_address_of_its_own_is_decided_about() -> None:

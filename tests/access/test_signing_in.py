@@ -19,6 +19,7 @@ from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as ws_connect
 from websockets.exceptions import ConnectionClosed
 
+from openagent.access import oidc
 from openagent.protocol.people import PeopleList, PeopleUpdate
 from openagent.protocol.safety import AuditAsk
 from openagent.protocol.tokens import TokensCreate
@@ -182,6 +183,54 @@ async def test_what_is_not_to_be_believed_is_refused_and_clocks_may_differ_a_lit
             leaving = await behind.http.get("/api/sign-in/start")
             back = (await stranger.http.get(leaving.headers["location"])).headers["location"]
             assert (await stranger.http.get(back)).headers["location"] == "/login?problem=refused", "not its own login"
+
+
+async def test_a_provider_s_new_key_is_found_and_the_old_one_believed_no_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oidc, "_AGAIN", 0.0)
+    with issuer() as provider:
+        config = settings(tmp_path, provider.url)
+        async with house(tmp_path, [{"text": "ok"}], web=True, config=config) as h, browsers(h) as new:
+            assert (await new().log_in()).status_code == 200
+            old = provider.key
+            provider.rotate()
+            assert (await new().log_in()).status_code == 200, "signed with a key that came after the first login"
+            provider.signs_with = old
+            refused = await new().log_in()
+            assert refused.headers["location"] == "/login?problem=refused"
+            provider.signs_with = None
+            assert (await new().log_in()).status_code == 200
+
+
+async def test_a_login_begun_at_one_gateway_ends_at_another_and_holds_at_both(tmp_path: Path) -> None:
+    """Behind one address, by ports of their own."""
+    with issuer() as provider:
+        shared = f'database = "sqlite:///{tmp_path / "shared.db"}"\n'
+        config = shared + settings(tmp_path, provider.url, 'url = "http://agents.test"\n[web]\nhosts = ["agents.test"]')
+        for name in ("one", "two"):
+            (tmp_path / name).mkdir()
+        async with (
+            house(tmp_path / "one", [{"text": "ok"}], web=True, config=config) as one,
+            house(tmp_path / "two", [{"text": "ok"}], web=True, config=config) as two,
+            httpx2.AsyncClient(timeout=60) as browser,
+        ):
+
+            async def get(h: House, path: str, **headers: str) -> httpx2.Response:
+                named = {"Host": "agents.test", **headers}
+                return await browser.get(f"{h.daemon.place.web_url}{path}", headers=named)
+
+            leaving = await get(one, "/api/sign-in/start")
+            at_provider = await browser.get(leaving.headers["location"])
+            back = at_provider.headers["location"].removeprefix("http://agents.test")
+            state = leaving.headers["set-cookie"].partition(";")[0]
+            come_in = await get(two, back, Cookie=state)
+            assert come_in.status_code == 200, come_in.text
+            login = come_in.headers["set-cookie"].partition(";")[0]
+            for gateway in (one, two):
+                assert (await get(gateway, "/api/me", Cookie=login)).json()["name"] == "ann@example.org"
+            again = await get(one, back, Cookie=state)
+            assert again.headers["location"] == "/login?problem=refused", "a login ends once"
 
 
 async def test_a_person_who_is_let_in_no_longer_is_out_at_once(tmp_path: Path) -> None:

@@ -76,11 +76,10 @@ class Guard:
         self.app = app
         self._gate = gate
         self._known = known
-        host, port = address
+        host = address[0]
         self._extra = {name.lower() for name in extra_hosts}
         self._names = {*_LOOPBACK, host.lower()} | {_hostname(name) for name in self._extra}
         self._is_local = host in _LOOPBACK
-        self.cookie = f"openagent-{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -140,8 +139,18 @@ class Guard:
         if given is not None:
             kind, _, secret = given.partition(" ")
             return (await self._gate.authenticate(secret.strip()) if kind.lower() == "bearer" else None), False
-        secret = HTTPConnection(scope).cookies.get(self.cookie, "")
+        secret = HTTPConnection(scope).cookies.get(cookie_of(headers), "")
         return (await self._gate.authenticate(secret) if secret else None), True
+
+
+def cookie_of(headers: Headers) -> str:
+    """After the port by which the browser came: the daemons of one machine do not take each other's, and the gateways
+    behind one address share it, whatever ports they have themselves."""
+    try:
+        port = urlsplit(f"//{headers.get('host', '')}").port
+    except ValueError:
+        port = None
+    return f"openagent-{port}" if port else "openagent"
 
 
 def is_guarded(path: str) -> bool:

@@ -57,7 +57,7 @@ def web_app(
     app.router.redirect_slashes = False
     guard = Guard(app, gate, address, extra_hosts, known)
     asking = Asking(daemon, gate)
-    app.routes.extend(_route(row, _handler(asking, row)) for row in rows(asking, gate, guard.cookie))
+    app.routes.extend(_route(row, _handler(asking, row)) for row in rows(asking, gate))
     app.routes.extend(Health(asking).routes())
     graphql = Door(asking)
     app.routes.append(Route(GRAPHQL, graphql.respond, methods=["POST"]))
@@ -68,7 +68,7 @@ def web_app(
     return guard
 
 
-def rows(asking: Asking, gate: Gate, cookie: str) -> list[Row]:
+def rows(asking: Asking, gate: Gate) -> list[Row]:
     """Every address of the API, in the order they are tried."""
     described = asyncio.Lock()
     written: list[bytes] = []
@@ -80,8 +80,8 @@ def rows(asking: Asking, gate: Gate, cookie: str) -> list[Row]:
         return Response(written[0], media_type="application/json")
 
     table: list[Row] = [
-        *browser_rows(gate, cookie, asking.tell_login),
-        *signing_in_rows(gate, cookie, asking.tell_login),
+        *browser_rows(gate, asking.tell_login),
+        *signing_in_rows(gate, asking.tell_login),
         Custom("GET", OPENAPI, "This document.", describe, scope="read", result=dict),
         *Talking(asking).rows(),
         *ShellRuns(asking).rows(),

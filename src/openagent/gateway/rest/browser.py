@@ -12,7 +12,7 @@ from starlette.responses import Response
 from openagent import __version__
 from openagent.daemon.callers import Caller
 from openagent.gateway.authentication import Gate
-from openagent.gateway.request_guard import LOGIN, WEBSOCKET
+from openagent.gateway.request_guard import LOGIN, WEBSOCKET, cookie_of
 from openagent.gateway.rest.asking import json_response
 from openagent.gateway.rest.decode import decode_body, read_body
 from openagent.gateway.rest.endpoint import Custom
@@ -64,7 +64,7 @@ class Connect(Struct, frozen=True):
     """What they may do."""
 
 
-def browser_rows(gate: Gate, cookie: str, tell: Tell) -> list[Custom]:
+def browser_rows(gate: Gate, tell: Tell) -> list[Custom]:
     """`tell`: what the audit trail is to know of whom."""
     refused = deque([float("-inf")] * _REFUSALS_KEPT, _REFUSALS_KEPT)
 
@@ -82,7 +82,7 @@ def browser_rows(gate: Gate, cookie: str, tell: Tell) -> list[Custom]:
         await tell(logged_in.caller.at(f"{host}:{port}"), "logged in")
         response = json_response(_me(logged_in.caller))
         response.headers["Set-Cookie"] = (
-            f"{cookie}={logged_in.secret}; Path=/; HttpOnly; SameSite=Strict; "
+            f"{cookie_of(request.headers)}={logged_in.secret}; Path=/; HttpOnly; SameSite=Strict; "
             f"Expires={formatdate(logged_in.expires_at, usegmt=True)}{_secure(request)}"
         )
         return response
@@ -90,7 +90,7 @@ def browser_rows(gate: Gate, cookie: str, tell: Tell) -> list[Custom]:
     async def log_out(request: Request) -> Response:
         await gate.log_out(request.state.caller)
         await tell(request.state.caller, "logged out")
-        gone = f"{cookie}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"
+        gone = f"{cookie_of(request.headers)}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"
         return Response(status_code=204, headers={"Set-Cookie": gone})
 
     async def me(request: Request) -> Response:

@@ -10,7 +10,14 @@ from starlette.responses import RedirectResponse, Response
 
 from openagent.daemon.callers import Caller
 from openagent.gateway.authentication import Gate, LoggedIn, SigningIn
-from openagent.gateway.request_guard import DEVICE_CODE, DEVICE_TOKEN, SIGN_IN, SIGN_IN_CALLBACK, SIGN_IN_START
+from openagent.gateway.request_guard import (
+    DEVICE_CODE,
+    DEVICE_TOKEN,
+    SIGN_IN,
+    SIGN_IN_CALLBACK,
+    SIGN_IN_START,
+    cookie_of,
+)
 from openagent.gateway.rest.asking import json_response
 from openagent.gateway.rest.browser import Tell
 from openagent.gateway.rest.decode import decode_body, read_body
@@ -127,9 +134,7 @@ class DecideBody(Struct, frozen=True):
     """Let it in as you."""
 
 
-def signing_in_rows(gate: Gate, cookie: str, tell: Tell) -> list[Custom]:
-    state_cookie = f"{cookie}-sign-in"
-
+def signing_in_rows(gate: Gate, tell: Tell) -> list[Custom]:
     async def service() -> SigningIn:
         found = await gate.signing_in()
         if found is None:
@@ -148,7 +153,7 @@ def signing_in_rows(gate: Gate, cookie: str, tell: Tell) -> list[Custom]:
             return await _back(request, tell, problem)
         leaving = RedirectResponse(started.url, 303)
         leaving.headers["Set-Cookie"] = (
-            f"{state_cookie}={started.state}; Path={SIGN_IN_CALLBACK}; HttpOnly; SameSite=Lax; Max-Age=600"
+            f"{_state_cookie(request)}={started.state}; Path={SIGN_IN_CALLBACK}; HttpOnly; SameSite=Lax; Max-Age=600"
             f"{_secure(request)}"
         )
         return leaving
@@ -156,12 +161,12 @@ def signing_in_rows(gate: Gate, cookie: str, tell: Tell) -> list[Custom]:
     async def finish(request: Request) -> Response:
         given = {name: value for name, value in request.query_params.items() if name in ("state", "code", "error")}
         try:
-            done = await (await service()).finish(request.cookies.get(state_cookie, ""), given)
+            done = await (await service()).finish(request.cookies.get(_state_cookie(request), ""), given)
         except OpenAgentError as problem:
             return await _back(request, tell, problem)
         await tell(done.logged_in.caller.at(_peer(request)), "logged in")
         come_in = Response(_GO_ON.format(done.after.replace('"', "%22")), media_type="text/html")
-        come_in.headers["Set-Cookie"] = _login_cookie(cookie, done.logged_in, request)
+        come_in.headers["Set-Cookie"] = _login_cookie(done.logged_in, request)
         return come_in
 
     async def device(request: Request) -> Response:
@@ -249,9 +254,14 @@ async def _back(request: Request, tell: Tell, problem: OpenAgentError) -> Respon
     return RedirectResponse(f"/login?problem={kind}", 303)
 
 
-def _login_cookie(cookie: str, logged_in: LoggedIn, request: Request) -> str:
+def _state_cookie(request: Request) -> str:
+    return f"{cookie_of(request.headers)}-sign-in"
+
+
+def _login_cookie(logged_in: LoggedIn, request: Request) -> str:
     expires = formatdate(logged_in.expires_at, usegmt=True)
-    return f"{cookie}={logged_in.secret}; Path=/; HttpOnly; SameSite=Strict; Expires={expires}{_secure(request)}"
+    named = f"{cookie_of(request.headers)}={logged_in.secret}"
+    return f"{named}; Path=/; HttpOnly; SameSite=Strict; Expires={expires}{_secure(request)}"
 
 
 def _origin(request: Request) -> str:

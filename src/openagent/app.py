@@ -207,7 +207,8 @@ def main(arguments: list[str]) -> int:
         redactor = Redactor()
         redacting = RedactingFilter(redactor)
         try:
-            start_logging(home / "logs", settings.log.level, to_terminal=sys.stderr.isatty(), filters=[redacting])
+            shown = settings.log.stderr or sys.stderr.isatty()
+            start_logging(home / "logs", settings.log.level, to_terminal=shown, filters=[redacting])
         except OSError as problem:
             raise unusable_home(home, problem) from None
     except OpenAgentError as problem:

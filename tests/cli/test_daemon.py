@@ -191,6 +191,15 @@ def test_a_wrong_command_line_is_exit_code_2(machine: Machine, arguments: tuple[
     assert ran.stderr.endswith("See `openagent serve --help`.\n")
 
 
+def test_the_log_is_written_where_a_container_shows_it(tmp_path: Path, sim: ThreadedSimulator) -> None:
+    machine = Machine(tmp_path, sim, {"OPENAGENT_LOG_STDERR": "true"})
+    with machine.start("serve") as daemon:
+        assert daemon.stderr is not None
+        assert "listening" in (json.loads(line)["message"] for line in daemon.stderr)
+        daemon.terminate()
+        daemon.communicate(timeout=PATIENCE)
+
+
 def test_a_database_that_cannot_be_reached_ends_the_daemon_with_its_reason(
     tmp_path: Path, sim: ThreadedSimulator
 ) -> None:

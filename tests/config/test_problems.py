@@ -23,7 +23,7 @@ USER = ".config/openagent/config.toml"
         ("session_usd = 5", "1: `session_usd` is not a setting; did you mean `budget.session_usd`?"),
         (
             "[log]\nxyzzy = 1",
-            "2: `log.xyzzy` is not a setting; the keys in `log` are level.",
+            "2: `log.xyzzy` is not a setting; the keys in `log` are level, stderr.",
         ),
         (
             '[providers.a]\nkind = "openai"\n[providers.b]\nkind = "openai"\napikey = "x"',

@@ -450,6 +450,8 @@ class LogSettings(Struct, frozen=True, kw_only=True):
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     """The least severe entries that are written."""
+    stderr: bool = False
+    """Written to standard error, too, where that is no terminal: for containers and service managers."""
 
 
 class TelemetrySettings(Struct, frozen=True, kw_only=True):

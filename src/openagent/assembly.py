@@ -264,9 +264,11 @@ def assemble(
         configs.load, prices, configs.environment({}), store, tell=loaded.tell, charged=measures.charged, quotas=quotas
     )
     limits = _shared_limits(settings.redis)
+    kept_people = SqlPeople(store)
     models = Models(
         home,
         configs,
+        teams=kept_people.teams,
         redactor=redactor,
         plugins=plugins,
         prices=prices,
@@ -404,7 +406,6 @@ def assemble(
     )
     IdleSessions(manager, bus)
     places = Places(configs.environment({}), copies=home / "copies")
-    kept_people = SqlPeople(store)
 
     async def signing_in() -> "SigningInService | None":
         return await asyncio.to_thread(login_service) if configs.load().settings.people.issuer else None

@@ -634,6 +634,9 @@ async def with_people(h: House, client: Client, met: Met) -> None:
         await web_client_of(h, met, secrets[bob.email]) as his,
     ):
         session = (await hers.create_session(ann.folder, mode="ask")).id
+        await say(hers, "keys.add", name="anthropic", key="sk-of-ann-alone")
+        assert [each.name for each in (await say(hers, "keys.list")).entries] == ["anthropic"]
+        await say(hers, "keys.remove", name="anthropic")
         link = (await say(hers, "session.share", session=session, team="core", link="read")).link
         assert [each.id for each in (await say(his, "session.list")).sessions] == [session]
         assert (await say(his, "session.join", link=link)).team == team.id

@@ -21,6 +21,10 @@ REASONS = {
         ("people.list", "people.add", "people.update", "teams.list", "teams.create", "teams.update", "teams.remove"),
         "who works on a server is settled by who runs it, at its terminal: `openagent people`, `openagent teams`",
     ),
+    **dict.fromkeys(
+        ("keys.add", "keys.list", "keys.remove"),
+        "a key of one's own is typed unseen at a terminal: `openagent auth add --own`, `--team`",
+    ),
     "session.share": "sharing is for whoever works from a terminal on a team's server: `openagent share`",
     "session.join": "as above",
     "daemon.stop": "a page that stops what serves it could not start it again: `openagent stop`",

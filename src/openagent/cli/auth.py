@@ -35,12 +35,16 @@ from openagent.protocol.auth import (
     AuthLoginFinish,
     AuthRefresh,
     AuthRemove,
+    KeysAdd,
+    KeysList,
+    KeysRemove,
     LoginClient,
     LoginStarted,
 )
 from openagent.protocol.configuration import ConfigSet
 from openagent.protocol.errors import OpenAgentError
 
+F = TypeVar("F", bound=Callable[..., Any])
 _NOT_THE_KEYS_FAULT = ("provider_error", "config_error", "rate_limited", "quota_exhausted")
 
 
@@ -49,31 +53,48 @@ def auth() -> None:
     """The keys and logins of model providers, kept encrypted on this machine. `openagent login` adds one."""
 
 
+def _whose(function: F) -> F:
+    for option in (
+        click.option("--team", default="", help="A key of this team, on a server for several."),
+        click.option("--own", is_flag=True, help="A key of your own, on a server for a team."),
+    ):
+        function = option(function)
+    return function
+
+
 @command(
     "add",
     "openagent auth add anthropic",
     "openagent auth add anthropic@work",
     "pass show openai | openagent auth add openai --replace",
+    "openagent auth add anthropic --own",
+    "openagent auth add anthropic --team core",
 )
 @click.argument("name", metavar="PROVIDER[@NAME]")
 @click.option("--replace", is_flag=True, help="Replace the key that is there.")
 @click.option("--no-test", is_flag=True, help="Store it without asking the provider, also for one not set up yet.")
+@_whose
 @as_json
-def add(name: str, replace: bool, no_test: bool, as_json: bool) -> None:
+def add(name: str, *, replace: bool, no_test: bool, own: bool, team: str, as_json: bool) -> None:
     """Store an API key: typed unseen, or read from stdin. It is no argument, because others can see those.
 
     It is tried first, with a question that costs nothing: one that is refused is not stored. With a name after an @ it
     is kept beside those there are, and goes on where they are refused or used up.
+
+    On a server for a team, --own keeps one that only turns of your own sessions use, and --team one for sessions that
+    are shared with the team; they come before the one that is everybody's.
     """
-    entry = store_key(name, read_key(name), replace=replace, test=not no_test)
+    entry = store_key(name, read_key(name), replace=replace, test=not no_test, own=own, team=team)
     if as_json:
         print_json(plain(entry))
     else:
         say(key_stored(entry.name, tested=not no_test))
 
 
-def store_key(name: str, key: str, *, replace: bool, test: bool) -> AuthEntry:
+def store_key(name: str, key: str, *, replace: bool, test: bool, own: bool = False, team: str = "") -> AuthEntry:
     try:
+        if own or team:
+            return ask_daemon(KeysAdd(id="-", name=name, key=key, team=team, replace=replace, test=test))
         return ask_daemon(AuthAdd(id="-", name=name, key=key, replace=replace, test=test))
     except OpenAgentError as problem:
         if test and problem.info.code in _NOT_THE_KEYS_FAULT:
@@ -108,10 +129,14 @@ def read_key(name: str, what: str = "API key") -> str:
     return sys.stdin.readline().strip()
 
 
-@command("list", "openagent auth list", "openagent auth list --json")
+@command("list", "openagent auth list", "openagent auth list --json", "openagent auth list --own")
+@_whose
 @as_json
-def list_entries(as_json: bool) -> None:
+def list_entries(own: bool, team: str, as_json: bool) -> None:
     """List what is stored, and what comes from the config or the environment. Keys themselves are never shown."""
+    if own or team:
+        _list_owned(team, as_json)
+        return
     answer = ask_daemon(AuthList(id="-", cwd=os.getcwd()))
     entries = answer.entries
     if as_json:
@@ -129,6 +154,18 @@ def list_entries(as_json: bool) -> None:
         say(table(("SERVER", "KIND", "ADDED"), [_server_row(entry, time.time()) for entry in answer.servers]))
 
 
+def _list_owned(team: str, as_json: bool) -> None:
+    answer = ask_daemon(KeysList(id="-", team=team))
+    if as_json:
+        print_json(answer)
+    elif answer.entries:
+        now = time.time()
+        said = [(each.name, ago(each.created_at, now), _row(each, now)[4]) for each in answer.entries]
+        say(table(("PROVIDER", "ADDED", "USED"), said))
+    else:
+        say("There is none: the keys that are everybody's are used.")
+
+
 def _server_row(entry: AuthEntry, now: float) -> tuple[str, ...]:
     return entry.name, "login" if entry.kind == "oauth" else "values", ago(entry.created_at, now)
 
@@ -141,12 +178,20 @@ def _row(entry: AuthEntry, now: float) -> tuple[str, ...]:
     return entry.name, "key" if entry.kind == "api_key" else "login", entry.source, added, used, ends
 
 
-@command("remove", "openagent auth remove anthropic")
+@command("remove", "openagent auth remove anthropic", "openagent auth remove anthropic --own")
 @click.argument("name", metavar="PROVIDER")
+@_whose
 @as_json
-def remove(name: str, as_json: bool) -> None:
+def remove(name: str, own: bool, team: str, as_json: bool) -> None:
     """Forget a key. A login is also given back to the provider, where it offers that."""
-    _remove(name, as_json)
+    if own or team:
+        ask_daemon(KeysRemove(id="-", name=name, team=team))
+        if as_json:
+            print_json({"removed": name})
+        else:
+            say(f"The key for {name} is forgotten.")
+    else:
+        _remove(name, as_json)
 
 
 def _remove(name: str, as_json: bool) -> None:

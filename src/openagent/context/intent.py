@@ -184,7 +184,7 @@ class _Asking:
     async def _ask(self, system: str, prompt: str) -> str:
         session = self._session
         model = self._model or session.info.settings.model
-        resolved = session.runtime.resolve_model(model, env=session.env, cwd=session.workspace)
+        resolved = session.runtime.resolve_model(model, env=session.env, cwd=session.workspace, whose=session.keys_of)
         asked = Message(number=0, role="user", parts=[TextPart(prompt)])
         request = ModelRequest(model=resolved.model, system=system, messages=[asked], session=f"{session.id} intent")
         answer = await ask_aside(session, resolved, request, "intent")

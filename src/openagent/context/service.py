@@ -183,7 +183,8 @@ def _placeholder(resolved: ResolvedModel) -> Summarize:
 
 def _model_of(session: "Session", connection: Connection) -> ResolvedModel:
     env = session.env or connection.env
-    return session.runtime.resolve_model(session.info.settings.model, env=env, cwd=session.workspace)
+    model = session.info.settings.model
+    return session.runtime.resolve_model(model, env=env, cwd=session.workspace, whose=session.keys_of)
 
 
 def _cached(view: View) -> int:

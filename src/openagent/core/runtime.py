@@ -43,13 +43,14 @@ class ResolvedModel(Struct, frozen=True):
 
 
 class ModelResolver(Protocol):
-    def __call__(self, model: str, *, env: Mapping[str, str], cwd: Path) -> ResolvedModel:
-        """Raises OpenAgentError('config_error') when no such provider is configured."""
+    def __call__(self, model: str, *, env: Mapping[str, str], cwd: Path, whose: tuple[str, ...] = ()) -> ResolvedModel:
+        """`whose` keys come before those that are everybody's: see `Session.keys_of`. Raises
+        OpenAgentError('config_error') when no such provider is configured."""
         ...
 
 
 class ModelStudent(Protocol):
-    async def __call__(self, model: str, *, env: Mapping[str, str], cwd: Path) -> None: ...
+    async def __call__(self, model: str, *, env: Mapping[str, str], cwd: Path, whose: tuple[str, ...] = ()) -> None: ...
 
 
 class Audience(Protocol):
@@ -90,7 +91,7 @@ class WorkspaceRules(Struct, frozen=True):
     """No session goes beyond this mode: `ask` when there are rules that cannot be read."""
 
 
-async def _nothing_to_learn(model: str, *, env: Mapping[str, str], cwd: Path) -> None:
+async def _nothing_to_learn(model: str, *, env: Mapping[str, str], cwd: Path, whose: tuple[str, ...] = ()) -> None:
     pass
 
 

@@ -192,6 +192,12 @@ class Session:
             return await self.inbox.send(parts, op_id, env)
 
     @property
+    def keys_of(self) -> tuple[str, ...]:
+        """Whose keys its turns use, if they have one: the person's it belongs to, then the team's it is shared with."""
+        owner, team = self.info.owner, self.info.team
+        return (*([f"person/{owner}"] if owner else ()), *([f"team/{team}"] if team else ()))
+
+    @property
     def can_start(self) -> bool:
         return self._turn is None and not self.paused and not self._closing and self.recorder.outbox.is_empty
 

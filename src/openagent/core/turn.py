@@ -153,7 +153,9 @@ class Turn:
         """What the turn has to work with is found, and the message is one that may be answered."""
         session = self.session
         await session.tools.look()
-        await session.runtime.learn_model(self._model_name(), env=session.env, cwd=session.workspace)
+        await session.runtime.learn_model(
+            self._model_name(), env=session.env, cwd=session.workspace, whose=session.keys_of
+        )
         await must_fit(session, self._resolve(), session.info.message_count)
         admission = await session.gate.admit(self.text)
         if admission.blocked:
@@ -295,7 +297,9 @@ class Turn:
 
     def _resolve(self) -> ResolvedModel:
         session = self.session
-        return session.runtime.resolve_model(self._model_name(), env=session.env, cwd=session.workspace)
+        return session.runtime.resolve_model(
+            self._model_name(), env=session.env, cwd=session.workspace, whose=session.keys_of
+        )
 
     def _model_name(self) -> str:
         chosen = self.session.info.settings.model

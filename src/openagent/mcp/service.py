@@ -159,7 +159,9 @@ class McpService:
 
     async def _answer(self, session: str, request: SampleRequest) -> Sampled:
         asked = await self._session(session)
-        resolved = asked.runtime.resolve_model(asked.info.settings.model, env=asked.env, cwd=asked.workspace)
+        resolved = asked.runtime.resolve_model(
+            asked.info.settings.model, env=asked.env, cwd=asked.workspace, whose=asked.keys_of
+        )
         answer = await ask_aside(
             asked,
             resolved,

@@ -75,6 +75,18 @@ class CredentialSource(Protocol):
 
     def names(self) -> Sequence[str]: ...
 
+    def look_again(self) -> None:
+        """Another daemon that shares the vault may have changed it."""
+        ...
+
+    def names_of(self, holder: str) -> Sequence[str]:
+        """The providers that this person or team has a key of their own for."""
+        ...
+
+    def own(self, name: str, whose: Sequence[str]) -> NamedCredential | None:
+        """The key for a provider of the first of these who has one."""
+        ...
+
     def credentials(self, name: str, settings: ProviderSettings, first: str) -> Sequence[NamedCredential]:
         """What there is for a provider, in the order in which it is tried; empty: look elsewhere. `first` names the one
         that was chosen."""
@@ -96,6 +108,8 @@ class Place(NamedTuple):
 
     cwd: Path | None
     env: Mapping[str, str]
+    whose: tuple[str, ...] = ()
+    """The person and the team whose own keys come first."""
 
 
 _OFFLINE = ProviderSettings(kind="local")
@@ -133,25 +147,29 @@ class ModelCatalog:
         self._served = ServedModels()
         self._plain: dict[tuple[str, bytes], Provider] = {}
         self._wrapped: dict[bytes, Provider] = {}
-        self._resolved: dict[tuple[str, str, tuple[tuple[str, str], ...]], tuple[object, int, ResolvedModel]] = {}
+        self._resolved: dict[
+            tuple[str, str, tuple[tuple[str, str], ...], tuple[str, ...]], tuple[object, int, ResolvedModel]
+        ] = {}
 
-    def resolve(self, model: str, *, env: Mapping[str, str], cwd: Path) -> ResolvedModel:
+    def resolve(self, model: str, *, env: Mapping[str, str], cwd: Path, whose: tuple[str, ...] = ()) -> ResolvedModel:
         loaded = self._load(cwd, env)
-        key = (model, str(cwd), tuple(sorted(env.items())))
+        if whose:
+            self._credentials.look_again()
+        key = (model, str(cwd), tuple(sorted(env.items())), whose)
         known = self._resolved.get(key)
         if known and known[0] is loaded and known[1] == self._credentials.version:
             return known[2]
-        place = Place(cwd, env)
+        place = Place(cwd, env, whose)
         resolved = self._resolve(self._name(model, place), loaded.settings, place)
         if len(self._resolved) >= _REMEMBERED:
             self._resolved.clear()
         self._resolved[key] = (loaded, self._credentials.version, resolved)
         return resolved
 
-    async def learn(self, model: str, *, env: Mapping[str, str], cwd: Path) -> None:
+    async def learn(self, model: str, *, env: Mapping[str, str], cwd: Path, whose: tuple[str, ...] = ()) -> None:
         """Servers that speak OpenAI's format are asked what their models can, so that `resolve` knows it. Whatever goes
         wrong is left to the turn to tell."""
-        place = Place(cwd, env)
+        place = Place(cwd, env, whose)
         try:
             settings = self._load(cwd, env).settings
             name = self._name(model, place)
@@ -182,10 +200,10 @@ class ModelCatalog:
             told.images,
         )
 
-    def check(self, model: str, *, env: Mapping[str, str], cwd: Path) -> ResolvedModel:
+    def check(self, model: str, *, env: Mapping[str, str], cwd: Path, whose: tuple[str, ...] = ()) -> ResolvedModel:
         """Like `resolve`, for a name that somebody just chose: a provider that has no key yet is refused, too."""
-        place = Place(cwd, env)
-        resolved = self.resolve(model, env=env, cwd=cwd)
+        place = Place(cwd, env, whose)
+        resolved = self.resolve(model, env=env, cwd=cwd, whose=whose)
         for name in self.providers_of(model, place) if model == "auto" else {_split(model)[0]}:
             if name not in self.known(place) and name != "local":
                 variables = key_variables_of(self._find(name, place).kind, name)
@@ -217,6 +235,9 @@ class ModelCatalog:
         for name in self._credentials.names():
             if name not in found and name in DEFAULT_SETTINGS:
                 found[name] = DEFAULT_SETTINGS[name]
+        for name in (each for holder in place.whose for each in self._credentials.names_of(holder)):
+            if name not in found and name in DEFAULT_SETTINGS:
+                found[name] = DEFAULT_SETTINGS[name]
         if installed_models(self._offline):
             found["local"] = _OFFLINE
         return found | settings.providers
@@ -232,7 +253,9 @@ class ModelCatalog:
         settings = self._load(place.cwd, place.env).settings
         chosen, profiles = settings.credentials.get(name, ""), settings.wire_profiles
         held: Sequence[NamedCredential] = ()
-        if not provider.api_key:
+        if (own_key := self._credentials.own(name, place.whose)) is not None:
+            provider, held = msgspec.structs.replace(provider, api_key="", auth="key"), [own_key]
+        elif not provider.api_key:
             held = self._credentials.credentials(name, provider, chosen)
         relevant = sorted((key, value) for key, value in env.items() if key in FORWARDED_ENV)
         identity = msgspec.json.encode((provider, relevant, profiles, [each[:2] for each in held]))

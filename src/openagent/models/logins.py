@@ -39,7 +39,7 @@ from openagent.providers.build import DEFAULT_SETTINGS, key_variables_of
 from openagent.providers.device_login import DeviceLogin
 from openagent.providers.login_templates import TEMPLATES, can_log_in, login_settings
 from openagent.providers.oauth import BrowserLogin, OAuthSettings
-from openagent.vault.entries import MCP_LOGIN, MCP_VALUES, RECOVERY, ApiKey, EntryInfo
+from openagent.vault.entries import MCP_LOGIN, MCP_VALUES, OWNED, RECOVERY, ApiKey, EntryInfo
 from openagent.vault.secret import Secret
 
 LOGIN_PATIENCE = 900.0
@@ -107,7 +107,7 @@ class AuthService:
             elif any(env.get(variable) for variable in key_variables_of(known.kind, name)):
                 elsewhere.append(AuthEntry(name=name, kind=kind, source="environment"))
         servers = [_of_server(entry) for entry in kept if entry.name.startswith(_FOR_SERVERS)]
-        own = [entry for entry in kept if not entry.name.startswith((*_FOR_SERVERS, RECOVERY))]
+        own = [entry for entry in kept if not entry.name.startswith((*_FOR_SERVERS, RECOVERY, *OWNED))]
         return AuthEntries([*own, *elsewhere], servers, _TEMPLATES)
 
     async def _remove(self, connection: Connection, op: AuthRemove) -> Done:

@@ -11,7 +11,7 @@ from openagent.models.catalog import NamedCredential
 from openagent.plugins.provider import AuthenticationFailed, ProviderError
 from openagent.protocol.errors import OpenAgentError
 from openagent.providers.oauth import OAuthCredentials, OAuthSettings, Tokens
-from openagent.vault.entries import ApiKey, EntryInfo, EntryKind, OAuthTokens
+from openagent.vault.entries import OWNED, ApiKey, EntryInfo, EntryKind, OAuthTokens
 from openagent.vault.redact import Redactor
 from openagent.vault.secret import Secret
 from openagent.vault.vault import Vault
@@ -39,6 +39,7 @@ class CredentialBook:
         self._redactor = redactor
         self._client_secret = client_secret
         self._on_login_required = on_login_required
+        self._seen = vault.changed_at()
         self._kinds = _kinds_in(vault)
         self._functions: dict[str, Callable[[], Awaitable[str]]] = {}
         self._keys: dict[str, Secret] = {}
@@ -54,8 +55,33 @@ class CredentialBook:
     # For the models
 
     def names(self) -> Sequence[str]:
-        """The providers that there is something for."""
-        return list(dict.fromkeys(map(provider_of, self._kinds)))
+        """The providers that there is something for which everybody uses."""
+        return list(dict.fromkeys(provider_of(each) for each in self._kinds if not each.startswith(OWNED)))
+
+    def look_again(self) -> None:
+        if (seen := self.vault.changed_at()) == self._seen:
+            return
+        self._seen = seen
+        before = {name: kind for name, kind in self._kinds.items() if name.startswith(OWNED)}
+        now: dict[str, EntryKind] = {
+            name: kind for name, kind in _kinds_in(self.vault).items() if name.startswith(OWNED)
+        }
+        if before != now:
+            self.version += 1
+            for name in before:
+                del self._kinds[name]
+            self._kinds |= now
+        for name in before:  # read anew: it may have been replaced
+            self._keys.pop(name, None)
+
+    def names_of(self, holder: str) -> Sequence[str]:
+        return [each.removeprefix(f"{holder}/") for each in self._kinds if each.startswith(f"{holder}/")]
+
+    def own(self, name: str, whose: Sequence[str]) -> NamedCredential | None:
+        for holder in whose:
+            if (entry := f"{holder}/{name}") in self._kinds:
+                return NamedCredential(entry, "key", self._given(entry, self._key))
+        return None
 
     def kind(self, entry: str) -> EntryKind | None:
         return self._kinds.get(entry)
@@ -109,6 +135,7 @@ class CredentialBook:
             if not isinstance(credential, ApiKey):
                 raise _no_key(name)
             key = self._keys[name] = credential.key
+            self._seen = self.vault.changed_at()  # by this use
             self._counted[name] = now
         elif now - self._counted[name] > COUNT_INTERVAL:
             self._counted[name] = now
@@ -120,6 +147,7 @@ class CredentialBook:
     async def _count(self, name: str) -> None:
         try:
             await asyncio.to_thread(self.vault.get, name)
+            self._seen = self.vault.changed_at()
         except OpenAgentError as problem:
             _log.warning("The use of the key of %s could not be noted: %s", name, problem)
 

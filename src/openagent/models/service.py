@@ -14,6 +14,7 @@ from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.models.catalog import ModelCatalog, Place
 from openagent.models.listing import ModelsService
 from openagent.models.logins import AuthService
+from openagent.models.owned_keys import OwnedKeys, Teams
 from openagent.models.provider_credentials import CredentialBook, provider_of
 from openagent.models.settings_file import SettingsFile
 from openagent.models.setup import SetupService
@@ -45,6 +46,7 @@ class Models:
         bus: EventBus,
         loaded: LoadedSessions,
         watch: Callable[[Provider], Provider],
+        teams: Teams,
         limits: ProviderLimits | None = None,
     ) -> None:
         """Reads the vault's table of contents: make it off the event loop."""
@@ -77,11 +79,12 @@ class Models:
         trials = Trials(self.catalog, self._credentials)
         file = SettingsFile(configs, self.catalog)
         self._logins = AuthService(self._credentials, self.catalog, configs.load, file, trials)
+        self._owned = OwnedKeys(self._credentials, trials, teams)
         self._setup = SetupService(configs, file, self.catalog, book=self._credentials, trials=trials, offline=offline)
         self._listing = ModelsService(self.catalog, ledger, prices, offline)
 
     def handlers(self) -> list[Handler]:
-        return [*self._logins.handlers(), *self._listing.handlers(), *self._setup.handlers()]
+        return [*self._logins.handlers(), *self._owned.handlers(), *self._listing.handlers(), *self._setup.handlers()]
 
     async def start(self) -> None:
         await self._credentials.start()

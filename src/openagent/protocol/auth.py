@@ -180,3 +180,47 @@ class AuthRefresh(
 
     provider: str
     """The provider whose login is renewed."""
+
+
+class OwnKeys(Struct, frozen=True):
+    """Keys of a person's or a team's own."""
+
+    entries: list[AuthEntry]
+    """One for each provider there is a key for. The keys themselves are never shown."""
+
+
+class KeysAdd(
+    Op[AuthEntry], tag="keys.add", needs="chat", reach="open", waits=True, routes=POST("/api/keys", status=201)
+):
+    """Keep an API key of your own, or a team's: turns of your sessions, or of those shared with the team, use it in
+    place of the one that is everybody's."""
+
+    name: str
+    """The provider it is for."""
+    key: str
+    """The API key."""
+    team: str = ""
+    """A team's, by its id or name, for admins to say; empty: your own."""
+    replace: bool = False
+    """Also when there is one already."""
+    test: bool = False
+    """Try it first, with a question that costs nothing: one that the provider refuses is not kept."""
+
+    def __repr__(self) -> str:
+        return f"KeysAdd(name={self.name!r})"
+
+
+class KeysList(ReadingOp[OwnKeys], tag="keys.list", needs="read", reach="open", routes=GET("/api/keys")):
+    """The keys of your own, or of a team's, without the keys themselves."""
+
+    team: str = ""
+    """A team's, by its id or name, for admins to see; empty: your own."""
+
+
+class KeysRemove(Op[Done], tag="keys.remove", needs="chat", reach="open", routes=DELETE("/api/keys/{name}")):
+    """Forget a key of your own, or a team's."""
+
+    name: str
+    """The provider it is for."""
+    team: str = ""
+    """A team's, by its id or name, for admins to say; empty: your own."""

@@ -13,6 +13,7 @@ from msgspec import UNSET
 
 from openagent.config.problems import did_you_mean
 from openagent.config.settings import ToolSettings
+from openagent.core.audit import actor
 from openagent.core.runtime import ModelResolver
 from openagent.plugins.tool import Tool
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
@@ -77,7 +78,8 @@ class SettingsCheck:
 
     def _check_model(self, model: str, workspace: Path, env: Mapping[str, str]) -> None:
         try:
-            self._resolve_model(model, env=env, cwd=workspace)
+            person = actor().person
+            self._resolve_model(model, env=env, cwd=workspace, whose=(f"person/{person}",) if person else ())
         except OpenAgentError as problem:
             code = "auth_failed" if problem.info.code == "auth_failed" else "invalid_argument"
             raise OpenAgentError(code, problem.info.message, hint=problem.info.hint) from None

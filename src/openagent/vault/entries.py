@@ -15,6 +15,10 @@ RECOVERY = "backup:recovery"
 """The entry that unseals the vault in a backup: no provider's either."""
 
 
+OWNED = ("person/", "team/")
+"""What the names of entries begin with that are a person's or a team's, `person/ID/PROVIDER`, and nobody else's."""
+
+
 class ApiKey(Struct, frozen=True):
     key: Secret
 

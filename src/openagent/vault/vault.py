@@ -130,6 +130,14 @@ class Vault:
         """Needs no key."""
         return [_info(name, entry) for name, entry in sorted(self._read().entries.items())]
 
+    def changed_at(self) -> tuple[int, int]:
+        """What it looks like from outside, to see that somebody changed it. Counting a use changes it, too."""
+        try:
+            told = self._path.stat()
+        except OSError:
+            return 0, 0
+        return told.st_mtime_ns, told.st_size
+
     def remove(self, name: str) -> None:
         """Needs no key, so that an entry nobody can decrypt any more can go too."""
         self._entry(self._read(), name)

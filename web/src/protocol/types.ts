@@ -1517,6 +1517,32 @@ export interface KeyLook {
   title: string
 }
 
+/** Keep an API key of your own, or a team's: turns of your sessions, or of those shared with the team, use it in place of the one that is everybody's. */
+export interface KeysAdd {
+  op: "keys.add"
+  id: string
+  name: string
+  key: string
+  team?: string
+  replace?: boolean
+  test?: boolean
+}
+
+/** The keys of your own, or of a team's, without the keys themselves. */
+export interface KeysList {
+  op: "keys.list"
+  id: string
+  team?: string
+}
+
+/** Forget a key of your own, or a team's. */
+export interface KeysRemove {
+  op: "keys.remove"
+  id: string
+  name: string
+  team?: string
+}
+
 /** A file that was left as it is. */
 export interface LeftAlone {
   path: string
@@ -2183,7 +2209,7 @@ export interface OfflineOffer {
   installed?: boolean
 }
 
-export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | MessagesPage | MessageRaw | AsksList | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TaskRun | TaskFollow | TaskStop | TasksImport | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | MetricsExport | MetricsSubscribe | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | PeopleList | PeopleAdd | PeopleUpdate | TeamsList | TeamsCreate | TeamsUpdate | TeamsRemove | SessionShare | SessionJoin | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll | BackupCreate | BackupsList | BackupVerify | BackupKey | ReportShow | ReportSend
+export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | MessagesPage | MessageRaw | AsksList | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TaskRun | TaskFollow | TaskStop | TasksImport | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | KeysAdd | KeysList | KeysRemove | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | MetricsExport | MetricsSubscribe | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | PeopleList | PeopleAdd | PeopleUpdate | TeamsList | TeamsCreate | TeamsUpdate | TeamsRemove | SessionShare | SessionJoin | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll | BackupCreate | BackupsList | BackupVerify | BackupKey | ReportShow | ReportSend
 
 /** A session of another agent that was brought here. */
 export interface Origin {
@@ -2202,6 +2228,11 @@ export interface OthersChanges {
   session?: string
   name?: string
   more?: number
+}
+
+/** Keys of a person's or a team's own. */
+export interface OwnKeys {
+  entries: AuthEntry[]
 }
 
 /** What waits for a person: a permission, or the answer to a question. */
@@ -2824,6 +2855,9 @@ export interface Results {
   "auth.login": LoginStarted
   "auth.login.finish": AuthEntry
   "auth.refresh": AuthEntry
+  "keys.add": AuthEntry
+  "keys.list": OwnKeys
+  "keys.remove": Done
   "setup.show": SetupState
   "setup.look": ModelSources
   "setup.key": ModelChosen
@@ -4495,6 +4529,9 @@ export interface Ops {
   "auth.login": AuthLogin
   "auth.login.finish": AuthLoginFinish
   "auth.refresh": AuthRefresh
+  "keys.add": KeysAdd
+  "keys.list": KeysList
+  "keys.remove": KeysRemove
   "setup.show": SetupShow
   "setup.look": SetupLook
   "setup.key": SetupKey

@@ -1,5 +1,6 @@
 """What deploy/ holds is what a cluster takes, and fits what the program knows."""
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -77,3 +78,18 @@ def test_the_version_is_the_one_that_is_built() -> None:
     for file in ("compose/compose.yaml", "kubernetes/base/kustomization.yaml", "kubernetes/example/kustomization.yaml"):
         found = re.findall(r"(?:newTag: |openagent:)(\d+\.\d+\.\d+)", (DEPLOY / file).read_text())
         assert found == [__version__], file
+
+
+def test_the_filter_of_workers_is_there_and_leaves_the_jail_what_it_needs() -> None:
+    compose = cast("dict[str, Any]", yaml.safe_load((DEPLOY / "compose/compose.yaml").read_text()))
+    (named,) = [each for each in compose["services"]["worker"]["security_opt"] if each.startswith("seccomp=")]
+    profile = json.loads((DEPLOY / "compose" / named.partition("=")[2]).read_text())
+    assert profile["defaultAction"] == "SCMP_ACT_ALLOW"
+    refused = {name for rule in profile["syscalls"] for name in rule["names"] if "args" not in rule}
+    assert not refused & {"clone", "clone3", "mount", "pivot_root", "sethostname", "umount2", "unshare"}
+    assert {"bpf", "io_uring_setup", "keyctl", "kexec_load", "open_by_handle_at", "setns", "userfaultfd"} <= refused
+    (worker,) = [each for each in of_kind("Deployment") if each["metadata"]["name"] == "worker"]
+    pod = worker["spec"]["template"]["spec"]
+    # Kubernetes refuses the second without the first.
+    assert pod["hostUsers"] is False
+    assert pod["containers"][0]["securityContext"]["procMount"] == "Unmasked"

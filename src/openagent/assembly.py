@@ -230,7 +230,9 @@ def assemble(
     git_watch = GitWatch(loaded, loop)
     safety = Safety(home, configs, git_watch, jailed=settings.jail.kind != "host")
     safety.workspaces.unmount_all()  # before anybody works in one
-    inherited = InheritedRules(safety.rules, safety.workspaces, loaded)
+    roles: dict[str, str] = {}
+    """Of people, as far as they are known: looked up with every message in a session of theirs."""
+    inherited = InheritedRules(safety.rules, safety.workspaces, loaded, role_of=roles.get)
     exits = JailExits(settings.jail.network, settings.jail.names, loaded)
     scratch = home / "scratch"
     kept = settings.backup.folder
@@ -344,6 +346,9 @@ def assemble(
         return Bounds(turns.at_once, turns.waiting)
 
     async def turn_limits(info: SessionInfo) -> Sequence[TurnLimit]:
+        if info.owner:
+            person = await kept_people.person(info.owner)
+            roles[info.owner] = person.info.role if person else ""
         return await kept_quotas.at_once(info.owner, info.team, info.cwd)
 
     def left_memory(session: str) -> None:
@@ -448,9 +453,11 @@ def assemble(
             home = configs.environment({}).get("HOME") or str(Path.home())
             return Path(home, given[2:]) if given.startswith("~/") else Path(given)
 
-        return PeopleService(
-            kept_people, manager, folder=folder, dismiss=daemon.dismiss, look_who_hears=daemon.look_who_hears
-        )
+        def dismiss(person: str) -> None:
+            roles.pop(person, None)
+            daemon.dismiss(person)
+
+        return PeopleService(kept_people, manager, folder=folder, dismiss=dismiss, look_who_hears=daemon.look_who_hears)
 
     def review() -> Service:
         from openagent.workbench.review import ReviewService

@@ -1,7 +1,7 @@
 """`openagent policy`"""
 
 import os
-from typing import cast
+from typing import Literal, cast
 
 import click
 
@@ -32,15 +32,31 @@ def policy() -> None:
 @click.option("--mode", type=click.Choice(MODES), help="The configured one when left out.")
 @click.option("--tool", default="shell", metavar="TOOL", help="The tool that would be called; shell.")
 @click.option("--template", default="", metavar="NAME", help="The template of the agent that would call it.")
+@click.option(
+    "--role",
+    type=click.Choice(["", "admin", "member", "viewer"]),
+    default="",
+    metavar="ROLE",
+    help="The role of the person whose session it would be.",
+)
 @click.option("--cwd", default=".", metavar="DIR", help="The workspace it would run in; this directory.")
 @as_json
-def explain(*, words: tuple[str, ...], mode: str | None, tool: str, template: str, cwd: str, as_json: bool) -> None:
+def explain(
+    *,
+    words: tuple[str, ...],
+    mode: str | None,
+    tool: str,
+    template: str,
+    role: Literal["", "admin", "member", "viewer"],
+    cwd: str,
+    as_json: bool,
+) -> None:
     """Tell whether a command, or a file or address given to another tool, would be allowed, asked for or denied, and
     why. Nothing is run."""
     chosen = cast("Mode | None", mode)
     where = _directory(cwd)
     found = ask_daemon(
-        PolicyExplain(id="-", command=" ".join(words), mode=chosen, cwd=where, tool=tool, template=template)
+        PolicyExplain(id="-", command=" ".join(words), mode=chosen, cwd=where, tool=tool, template=template, role=role)
     )
     if as_json:
         print_json(plain(found))

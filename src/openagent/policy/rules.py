@@ -14,6 +14,7 @@ from openagent.bash import UNKNOWN
 from openagent.policy.facts import Kind
 from openagent.policy.paths import glob_pattern, is_inside
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.people import Role
 from openagent.protocol.sessions import Risk
 
 Source = Literal["user", "project", "session"]
@@ -39,6 +40,8 @@ class Rule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     workspace: str = ""
     template: str | list[str] = []
     """Only for agents of these templates. What asks or denies also holds for whoever works for them."""
+    role: Role | list[Role] = []
+    """Only in sessions of people with one of these roles."""
     risk: Risk | None = None
     reason: str = ""
     match: list[str] = []
@@ -82,13 +85,18 @@ class CompiledRule:
         self._paths = [_path_pattern(path) for path in listed(rule.path)]
         self._hosts = [glob_pattern(host.lower()) for host in listed(rule.host)]
         self._templates = [glob_pattern(template) for template in listed(rule.template)]
+        self._roles: Sequence[str] = rule.role if isinstance(rule.role, list) else [rule.role]
 
     @property
     def about_commands(self) -> bool:
         return bool(self._commands or self.rule.text)
 
-    def holds_for(self, template: str, above: Sequence[str]) -> bool:
-        """`above`: the templates of those that it works for, who could have others do what they may not."""
+    def holds_for(self, template: str, above: Sequence[str], role: str | None) -> bool:
+        """`above`: the templates of those that it works for, who could have others do what they may not. `role`: of the
+        person whose session it is; empty: nobody's in particular; None: not known, so that only what is stricter
+        holds."""
+        if self._roles and (self.rule.decision == "allow" if role is None else role not in self._roles):
+            return False
         names = (template,) if self.rule.decision == "allow" else (template, *above)
         return not self._templates or any(
             pattern.fullmatch(name) for pattern in self._templates for name in names if name
@@ -208,9 +216,9 @@ class RuleSet(Struct, frozen=True):
         kept = [replace(rule, granted=False) for rule in project if trusted or rule.decision != "allow"]
         return cls(_ordered([*compile_rules(user, "user"), *compile_rules(kept, "project")]))
 
-    def holding_for(self, template: str, above: Sequence[str] = ()) -> "RuleSet":
+    def holding_for(self, template: str, above: Sequence[str] = (), role: str | None = "") -> "RuleSet":
         """Those that hold for an agent of this template; empty: for who has none."""
-        return RuleSet(tuple(each for each in self.compiled if each.holds_for(template, above)))
+        return RuleSet(tuple(each for each in self.compiled if each.holds_for(template, above, role)))
 
     def granting(self, rule: Rule) -> "RuleSet":
         """With what a person allowed for this session."""

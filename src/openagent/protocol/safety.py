@@ -153,6 +153,8 @@ class PolicyExplain(
     """The tool that would be called."""
     template: str = ""
     """The template of the agent that would call it; empty: one without."""
+    role: Literal["", "admin", "member", "viewer"] = ""
+    """The role of the person whose session it would be; empty: nobody's in particular."""
 
 
 class PolicyTest(

@@ -1,5 +1,6 @@
 """What holds for a session because of the one it works for, and because of where its workspace was copied from."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -29,7 +30,15 @@ def _in_copy(rules: RuleSet, origin: str, place: str) -> RuleSet:
 
 
 class InheritedRules:
-    def __init__(self, files: RuleFiles, copies: WorkspaceCopies, loaded: LoadedSessions) -> None:
+    def __init__(
+        self,
+        files: RuleFiles,
+        copies: WorkspaceCopies,
+        loaded: LoadedSessions,
+        role_of: Callable[[str], str | None] = lambda _person: "",
+    ) -> None:
+        """`role_of` tells a person's role; None: it is not known at the moment."""
+        self._role_of = role_of
         self._files = files
         self._copies = copies
         self._loaded = loaded
@@ -40,7 +49,8 @@ class InheritedRules:
         workspace = Path(info.cwd)
         origin = self._copies.origin_of(workspace)
         above = [elder.info.template for elder in self._loaded.elders(info)]
-        found = self._files.holding(origin, info.template, above)
+        role = self._role_of(info.owner) if info.owner else ""
+        found = self._files.holding(origin, info.template, above, role)
         rules, at_most = found.rules, found.at_most
         if origin != workspace:
             rules = _in_copy(rules, str(origin), info.cwd)

@@ -51,7 +51,7 @@ class PolicyService:
         found = self._rules.find(workspace)
         mode = op.mode or self._configs.load(workspace, connection.env).settings.usual_mode
         mode = strictest(mode, found.holding.at_most)
-        rules = found.holding.rules.holding_for(op.template)
+        rules = found.holding.rules.holding_for(op.template, role=op.role)
         explained = explain(op.command, mode, rules, str(workspace), op.tool, walled=self._walled)
         return replace(explained, notices=[notice.message for notice in found.notices])
 

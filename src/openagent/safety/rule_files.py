@@ -72,10 +72,13 @@ class RuleFiles:
         self._cache[workspace] = cached
         return cached.found
 
-    def holding(self, workspace: Path, template: str = "", above: Sequence[str] = ()) -> WorkspaceRules:
-        """For an agent of a template, and what it works for; without one, for people and agents that have none."""
+    def holding(
+        self, workspace: Path, template: str = "", above: Sequence[str] = (), role: str | None = ""
+    ) -> WorkspaceRules:
+        """For an agent of a template, and what it works for, in a session of somebody with this role; without a
+        template, for people and agents that have none."""
         found = self.find(workspace).holding
-        return replace(found, rules=found.rules.holding_for(template, above))
+        return replace(found, rules=found.rules.holding_for(template, above, role))
 
     def notices(self, workspace: Path) -> list[ErrorInfo]:
         return self.find(workspace).notices

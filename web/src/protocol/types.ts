@@ -2442,6 +2442,7 @@ export interface PolicyExplain {
   mode?: "ask" | "auto" | "edits" | "full" | "plan" | null
   tool?: string
   template?: string
+  role?: "" | "admin" | "member" | "viewer"
 }
 
 /** What would be decided, and why. */

@@ -1,5 +1,6 @@
 """Backups in an S3-compatible store: put there, listed, tried out and restored; what is torn is refused."""
 
+import socket
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any, cast
@@ -75,7 +76,11 @@ def test_backups_are_kept_in_a_bucket_and_what_is_torn_there_is_refused(
         done = elsewhere.json("backup", "restore", first["path"], *to)
         assert (done["sessions"], (tmp_path / "other" / "openagent.db").is_file()) == (1, True)
         store.stop()
-        gone = machine.run("backup", "create").stderr
+        with socket.socket() as held:
+            # Another process that got this port would take the connection, and might never answer.
+            held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            held.bind((host, port))
+            gone = machine.run("backup", "create").stderr
         assert f"{WHERE} at {url} does not answer" in gone
         machine.run("stop")
         logs = b"".join(file.read_bytes() for file in (machine.home / "logs").rglob("*") if file.is_file())

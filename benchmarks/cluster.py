@@ -7,7 +7,7 @@ import shutil
 import signal
 import socket
 import sys
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 from subprocess import DEVNULL
 from typing import Any
@@ -27,7 +27,8 @@ PATIENCE = 120.0
 class Member:
     """One process of the team."""
 
-    def __init__(self, cluster: "Cluster", role: str, name: str) -> None:
+    def __init__(self, cluster: "Cluster", role: str, name: str, env: Mapping[str, str] | None = None) -> None:
+        self._more_env = env or {}
         self._cluster = cluster
         self.role = role
         self.name = name
@@ -44,6 +45,7 @@ class Member:
             "HOME": str(self._cluster.folder),
             "PATH": os.environ["PATH"],
             **({"PYTHONPATH": str(self._cluster.source)} if self._cluster.source else {}),
+            **self._more_env,
         }
         log = (self.home / "output").open("ab")
         self.process = await asyncio.create_subprocess_exec(
@@ -183,8 +185,8 @@ class Cluster:
         for member in self.members:
             await member.start()
 
-    async def another_worker(self) -> Member:
-        made = Member(self, "worker", f"w{len(self.workers)}")
+    async def another_worker(self, **env: str) -> Member:
+        made = Member(self, "worker", f"w{len(self.workers)}", env)
         self.workers.append(made)
         await made.start()
         return made

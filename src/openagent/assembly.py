@@ -407,6 +407,7 @@ def assemble(
             check_settings=check,
             idle_kept=settings.store.idle_sessions,
             carrying=carrying,
+            serves=_label_check(settings.team.labels) if settings.redis else None,
         )
     )
     IdleSessions(manager, bus)
@@ -630,6 +631,7 @@ def assemble(
             at_once=set_up.turns,
             lost_after=set_up.lost_after,
             drain_s=set_up.drain,
+            labels=set_up.labels,
         )
         of_team = TeamService(part, lease.holder.id, daemon, manager, look_once_in_the_team, carrying=carrying)
         of_team.routing.check_sending = reach.check_sending
@@ -677,6 +679,12 @@ def _shared_limits(redis: str) -> "SharedLimits | None":
     except ImportError:  # told where the team is put together
         return None
     return SharedLimits(redis)
+
+
+def _label_check(labels: Sequence[str]) -> Callable[[str], bool]:
+    from openagent.team.frames import serves
+
+    return functools.partial(serves, labels)
 
 
 def _carrying(home: Path, configs: ConfigCache, vault: "Vault", safety: Safety, store: "Store") -> "Carried | None":

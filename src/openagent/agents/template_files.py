@@ -18,6 +18,7 @@ from openagent.protocol.sessions import MODES
 from openagent.protocol.templates import Template
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+LABEL = re.compile(r"[A-Za-z0-9_.-]{0,63}")
 MODEL = re.compile(r"(auto|[^/\s]+/\S+)?")
 SUFFIXES = (".md", ".toml")
 MAX_TEXT = 64 << 10
@@ -60,6 +61,7 @@ _KEYS = (
     "max_steps",
     "timeout",
     "budget_usd",
+    "label",
 )
 _SILENT = frozenset({"color", "icon", "version", "license", "metadata", "author", "tags", "category", "title"})
 """What changes nothing for whoever works with the agent."""
@@ -237,6 +239,10 @@ def check_template(template: Template, place: str = "The template") -> Template:
         )
     if not MODEL.fullmatch(template.model):
         raise _wrong(place, f"{template.model!r} is no model", "Write provider/model, `auto` or `inherit`.")
+    if not LABEL.fullmatch(template.label):
+        raise _wrong(
+            place, f"{template.label!r} is no label of workers", "Use letters, digits, -, _ and . (63 at most)."
+        )
     if not template.prompt.strip() and not template.description:
         raise _wrong(place, "it says nothing", "Give it a description, and a prompt below the front matter.")
     for name in ("max_steps", "timeout", "budget_usd"):
@@ -343,6 +349,7 @@ _READERS: dict[str, Callable[[Value, str], Any]] = {
     "max_steps": _number(int),
     "timeout": _number(float),
     "budget_usd": _number(float),
+    "label": _text,
 }
 _SPECIAL: dict[str, Callable[[_Reader, Value], None]] = {
     "tools": _Reader.tools,

@@ -142,6 +142,7 @@ class TemplateService:
             "max_steps": template.max_steps,
             "turn_timeout": template.timeout,
             "budget_usd": template.budget_usd,
+            "label": template.label,
         }
         said = {key: value for key, value in given.items() if value not in (None, "")}
         return FromTemplate(said, template.disabled_tools, usable.notices)

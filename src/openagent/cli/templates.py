@@ -122,6 +122,7 @@ async def _show(name: str) -> tuple[TemplateInfo, TemplateText]:
 @click.option("--max-steps", type=click.IntRange(min=1))
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds a turn may take.")
 @click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="Dollars it may spend.")
+@click.option("--label", default="", help="In a team: the only workers that its sessions run on.")
 @click.option("--replace", is_flag=True, help="Also where there is one of this name.")
 @as_json
 def add(  # noqa: PLR0917
@@ -138,6 +139,7 @@ def add(  # noqa: PLR0917
     max_steps: int | None,
     timeout: float | None,
     budget: float | None,
+    label: str,
     replace: bool,
     as_json: bool,
 ) -> None:
@@ -155,6 +157,7 @@ def add(  # noqa: PLR0917
         "max_steps": max_steps,
         "timeout": timeout,
         "budget_usd": budget,
+        "label": label,
     }
     saved = ask_daemon(TemplatesSave(id="-", template=msgspec.convert(given, Template), replace=replace))
     _told(saved, "Saved", as_json)

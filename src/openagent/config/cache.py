@@ -107,6 +107,7 @@ class ConfigCache:
             # A cap that all sessions have is not written into each, so that it can be changed for all of them.
             budget_usd=None if usd == usual.session_usd else usd,
             budget_tokens=None if tokens == usual.session_tokens else tokens,
+            label=settings.label,
         )
 
     def ask_timeout(self, workspace: Path) -> float:

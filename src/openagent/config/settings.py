@@ -46,6 +46,7 @@ project's list holds for its sessions."""
 
 ModelName = Annotated[str, Meta(pattern=r"^(auto|[^/\s]+/\S+)?$", description='"provider/model" or "auto"')]
 ConcreteModel = Annotated[str, Meta(pattern=r"^([^/\s]+/\S+)?$", description='"provider/model"')]
+WorkerLabel = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_.-]{0,63}$", description="letters, digits, -, _ and .")]
 Address = Annotated[str, Meta(pattern=r"^(https?://\S+)?$", description="an http:// or https:// address")]
 Size = Annotated[str, Meta(pattern=r"^\d+[kmgtKMGT]?$", description='a size such as "512m" or "2g"')]
 StoreUrl = Annotated[
@@ -333,6 +334,9 @@ class TeamSettings(Struct, frozen=True, kw_only=True):
     vault: str = ""
     """The folder of the vault that all of a team share, on a volume of theirs. Its key may come from
     `OPENAGENT_VAULT_KEY`, and lies beside it otherwise. Empty: each has its own, in its data home."""
+    labels: list[WorkerLabel] = []
+    """Of a worker, best in its `OPENAGENT_TEAM_LABELS`: it runs the sessions that ask for one of these, and with `any`
+    among them those that ask for none. Empty: those that ask for none."""
     snapshots: str = ""
     """Where workers keep for each other what undo knows, and the files of sessions that work on a repository: a folder
     that all of them have, or `s3://BUCKET/PREFIX`, with what `backup.s3` says. Empty: undo knows what was done on the
@@ -606,6 +610,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     mode: Mode | None = None
     """What an agent may do unasked: `plan` (read only), `ask`, `edits` (change files), `auto` (all that stays in the
     jail) or `full`. Left out: `auto`, and `ask` where `jail.kind` is `host`."""
+    label: WorkerLabel = ""
+    """In a team: sessions run only on workers with this label, and only on those without one where it is empty. A
+    project may say it for its own."""
     local_servers: list[ServerPort] = field(
         default_factory=lambda: ["ollama:11434", "llamacpp:8080", "vllm:8000", "lmstudio:1234"]
     )

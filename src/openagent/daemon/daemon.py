@@ -360,7 +360,7 @@ class Daemon:
             parent = (await manager.get(op.parent)).info
             await manager.check_settings(op.settings, Path(op.cwd), connection.env, parent)
         most = self.most(connection.caller, Path(op.cwd))
-        session = await manager.create(op, connection.env, most=most)
+        session = await manager.begin(op, connection.env, most=most)
         session.env = connection.env
         return manager.told(session.info, connection.env)
 

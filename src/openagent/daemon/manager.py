@@ -59,6 +59,13 @@ class FromTemplate(NamedTuple):
     """What of it does not hold here."""
 
 
+class _Described(NamedTuple):
+    """A session that is to be made."""
+
+    info: SessionInfo
+    notices: Sequence[ErrorInfo]
+
+
 _PERSONA: dict[str, Any] = {"instructions": "", "replace_prompt": False, "tools": None, "mcp_servers": None}
 """What a session is without a template."""
 TemplateSettings = Callable[[str, Path, Mapping[str, str]], Awaitable[FromTemplate]]
@@ -104,8 +111,11 @@ class SessionManager:
         check_settings: CheckSettings = _as_given,
         idle_kept: int = 64,
         carrying: Carrying | None = None,
+        serves: Callable[[str], bool] | None = None,
     ) -> None:
-        """`carrying`: where sessions go from daemon to daemon, what takes along what is not in the store."""
+        """`carrying`: where sessions go from daemon to daemon, what takes along what is not in the store. `serves`
+        tells whether sessions with a label run here; None: they all do."""
+        self._serves = serves
         self.runtime = runtime
         self._carrying = carrying
         self._bus = bus
@@ -126,8 +136,22 @@ class SessionManager:
     def loaded(self, session: str) -> Session | None:
         return self._loaded.find(session)
 
-    async def create(self, op: SessionCreate, env: Mapping[str, str], *, most: Mode = WIDEST) -> Session:
-        """In no wider a mode than `most`, whatever the settings or a template say."""
+    async def begin(self, op: SessionCreate, env: Mapping[str, str], *, most: Mode = WIDEST) -> Session:
+        """For somebody who goes on with it by ops. One that runs elsewhere leaves at once, and is here no more."""
+        session = await self.create(op, env, most=most, anywhere=True)
+        if not self._is_for_us(session.info):
+            await self.put_away(session)
+        return session
+
+    def _is_for_us(self, info: SessionInfo) -> bool:
+        label = info.settings.label
+        return self._serves is None or self._serves(label) or (bool(info.parent) and not label)
+
+    async def create(
+        self, op: SessionCreate, env: Mapping[str, str], *, most: Mode = WIDEST, anywhere: bool = False
+    ) -> Session:
+        """In no wider a mode than `most`, whatever the settings or a template say. `anywhere`: also one that does not
+        run here."""
         parent = await self.get(op.parent) if op.parent else None
         session = op.session or new_session_id()
         cwd = op.cwd
@@ -136,7 +160,11 @@ class SessionManager:
         elif parent is None and self._carrying is not None and self._carrying.is_clone(Path(_real(cwd))):
             raise _of_another(cwd)
         try:
-            return await self._create(msgspec.structs.replace(op, session=session, cwd=cwd), env, parent, most)
+            made = msgspec.structs.replace(op, session=session, cwd=cwd)
+            info = await self._described(made, env, parent, most)
+            if not anywhere and not self._is_for_us(info.info):
+                raise _not_here(info.info.settings.label)
+            return await self._create(made, env, info)
         except BaseException:
             if op.repository and self._carrying is not None and self.loaded(session) is None:
                 await self._carrying.forget(session)
@@ -153,7 +181,9 @@ class SessionManager:
             raise no_folder(op.cwd)
         return str(await self._carrying.clone(session, Path(op.cwd), op.repository, op.branch))
 
-    async def _create(self, op: SessionCreate, env: Mapping[str, str], parent: Session | None, most: Mode) -> Session:
+    async def _described(
+        self, op: SessionCreate, env: Mapping[str, str], parent: Session | None, most: Mode
+    ) -> "_Described":
         workspace = await self._opened(op.cwd)
         settings = self._settings_for(workspace, env)
         said = await self._template_settings(op.template, workspace, env) if op.template else FromTemplate({})
@@ -176,11 +206,15 @@ class SessionManager:
             team=parent.info.team if parent else "",
             seq=1,
         )
-        created = SessionCreated(session=info.id, seq=1, op_id=op.id, at=now, info=self.told(info, env))
+        return _Described(info, said.notices)
+
+    async def _create(self, op: SessionCreate, env: Mapping[str, str], made: "_Described") -> Session:
+        info = made.info
+        created = SessionCreated(session=info.id, seq=1, op_id=op.id, at=info.created_at, info=self.told(info, env))
         await self.runtime.store.create_session(info, [created])
         self._bus.publish(created)
         session = await self.get(info.id)
-        session.permits.notice(said.notices)
+        session.permits.notice(made.notices)
         session.post(audit=[entry("session", "created", cwd=info.cwd, mode=info.settings.mode, parent=info.parent)])
         return session
 
@@ -452,6 +486,8 @@ class SessionManager:
         self._bus.publish(msgspec.structs.replace(created, info=self.told(session.info, env)))
         said = {"messages": len(op.messages), "mode": info.settings.mode}
         session.post(audit=[entry("session", "imported", origin=op.origin, cwd=info.cwd, **said)])
+        if not self._is_for_us(info):
+            await self.put_away(session)
         return ImportedSession(session.info)
 
     async def _possible(self, change: SettingsChange, workspace: Path, env: Mapping[str, str]) -> dict[str, Any]:
@@ -486,11 +522,12 @@ class SessionManager:
         that were waiting."""
         store = self.runtime.store
         for session in await store.unfinished_sessions():
-            await self._recover(session)
+            if self._serves is None or self._is_for_us((await store.session(session)).info):
+                await self._recover(session)
         for session in await store.waiting_sessions():  # one that is loaded says what waits in it
-            workspace = Path((await store.session(session)).info.cwd)
-            is_here = await asyncio.to_thread(workspace.is_dir)  # and not on another daemon's machine
-            if is_here:
+            info = (await store.session(session)).info
+            is_here = await asyncio.to_thread(Path(info.cwd).is_dir)  # and not on another daemon's machine
+            if is_here and self._is_for_us(info):
                 await self._recover(session)
 
     async def _recover(self, session: str) -> None:
@@ -501,6 +538,15 @@ class SessionManager:
 
     async def close(self) -> None:
         await self._roster.close()
+
+
+def _not_here(label: str) -> OpenAgentError:
+    asked = f"the label {label!r}" if label else "no label"
+    return OpenAgentError(
+        "conflict",
+        f"It runs only on workers with {asked}, and this is not one of them.",
+        hint="Start a session for it: sessions go where they can run.",
+    )
 
 
 def _of_another(cwd: str) -> OpenAgentError:

@@ -75,6 +75,8 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     """What it may spend, in dollars; null: as configured."""
     budget_tokens: int | None = None
     """What it may use, in tokens; null: as configured."""
+    label: str = ""
+    """In a team: the only workers it runs on, as its template or its project says. It stays as it was made."""
 
 
 class SettingsChange(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

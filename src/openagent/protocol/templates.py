@@ -41,6 +41,8 @@ class Template(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     """Seconds a turn may take."""
     budget_usd: float | None = None
     """What it may spend, in dollars; null: as configured."""
+    label: str = ""
+    """In a team: sessions made from it run only on workers with this label."""
 
 
 class TemplateInfo(Struct, frozen=True, omit_defaults=True):

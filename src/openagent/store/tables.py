@@ -294,6 +294,7 @@ agent_templates = Table(
     Column("budget_usd", Float),
     Column("updated_at", Float, nullable=False),
     Column("replace_prompt", Boolean, nullable=False, server_default=false()),
+    Column("label", String, nullable=False, server_default=""),
     Column("tools", Text),
     Column("mcps", Text),
     Column("disabled_tools", Text),

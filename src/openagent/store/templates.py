@@ -53,6 +53,7 @@ def _row(template: Template) -> dict[str, Any]:
         "timeout": template.timeout,
         "budget_usd": template.budget_usd,
         "replace_prompt": template.replace_prompt,
+        "label": template.label,
         "updated_at": time.time(),
     }
 
@@ -73,4 +74,5 @@ def _template(row: RowMapping) -> Template:
         timeout=row["timeout"],
         budget_usd=row["budget_usd"],
         replace_prompt=row["replace_prompt"],
+        label=row["label"],
     )

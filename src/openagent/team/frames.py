@@ -1,5 +1,6 @@
 """What gateways and workers say to each other, and under which names it lies in Redis."""
 
+from collections.abc import Sequence
 from typing import get_args
 
 import msgspec
@@ -10,6 +11,8 @@ from openagent.protocol.events import AnyEvent
 
 OWN_OP = "~"
 """Ids that begin so are a gateway's own ops; no client hears of them."""
+ANY = "any"
+"""Among a worker's labels: it runs sessions that ask for none too."""
 _PREFIX = "openagent"
 
 
@@ -40,6 +43,15 @@ class Sign(Struct, frozen=True):
     """What a worker tells of itself with every sign of life."""
 
     running: int = 0
+    labels: list[str] = []
+
+    def serves(self, label: str) -> bool:
+        return serves(self.labels, label)
+
+
+def serves(labels: Sequence[str], label: str) -> bool:
+    """Whether a worker with these labels runs sessions that ask for this one."""
+    return label in labels if label else not labels or ANY in labels
 
 
 class Head(Struct, frozen=True):

@@ -7,7 +7,7 @@ from the store what has a number of its own, nothing twice and nothing left out,
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import count
@@ -36,8 +36,8 @@ from openagent.protocol.sessions import (
     SessionInfo,
 )
 from openagent.protocol.tasks import TaskFollow, TaskRun, TaskStop
-from openagent.team.frames import DURABLE, OWN_OP, Head, Who, ops_of, read_head, told_to
-from openagent.team.links import Entry, Links
+from openagent.team.frames import DURABLE, OWN_OP, Head, Who, ops_of, read_head, serves, told_to
+from openagent.team.links import SIGN_EVERY, Entry, Links
 
 ANSWERED_WITHIN = 30.0
 """Seconds after which nobody waits any longer for a worker's answer to an op that takes none."""
@@ -98,8 +98,18 @@ async def _everybody_may(caller: Caller, op: MessageSend, info: SessionInfo) -> 
 
 
 class Routing:
-    def __init__(self, gateway: str, own_worker: str, links: Links, store: Store, accept: AcceptMessage) -> None:
+    def __init__(
+        self,
+        gateway: str,
+        own_worker: str,
+        links: Links,
+        store: Store,
+        accept: AcceptMessage,
+        *,
+        own_labels: Sequence[str] = (),
+    ) -> None:
         """`own_worker`: empty where this process has no sessions."""
+        self._own_labels = own_labels
         self._gateway = gateway
         self._own = own_worker
         self._links = links
@@ -205,7 +215,10 @@ class Routing:
                 if problem.info.code != "not_found":
                     raise
                 return None  # here it is said in the words that fit the caller
-            is_own = bool(self._own) and where.holder in ("", self._own)
+            may_have = (
+                where.holder == self._own if where.holder else serves(self._own_labels, where.info.settings.label)
+            )
+            is_own = bool(self._own) and may_have
             return None if is_own and not (isinstance(op, MessageSend) and not where.holder) else where
         if isinstance(op, FOR_WORKERS) and not self._own:
             return await self._some_worker()
@@ -329,20 +342,27 @@ class Routing:
             if target.holder not in self._links.workers:
                 raise _unreachable(self._links.is_up)
             return target.holder
-        await self._wait_for(lambda: bool(self._links.workers))
-        if not self._links.workers:
-            raise _unreachable(self._links.is_up)
-        return _same_for_all(target.session, list(self._links.workers))
+        label = target.info.settings.label
+        # Where others live, one that is there is known by the second look.
+        within = 2 * SIGN_EVERY if label and self._links.workers else WORKER_WITHIN
+        await self._wait_for(lambda: bool(self._serving(label)), within)
+        if not (found := self._serving(label)):
+            raise _unreachable(self._links.is_up, label)
+        return _same_for_all(target.session, found)
+
+    def _serving(self, label: str) -> list[str]:
+        return [name for name, sign in self._links.workers.items() if sign.serves(label)]
 
     async def _some_worker(self) -> str:
         await self._wait_for(lambda: bool(self._links.workers))
         if not self._links.workers:
             raise _unreachable(self._links.is_up)
-        return min(self._links.workers, key=lambda each: (self._links.workers[each].running, next(self._numbers)))
+        among = self._serving("") or list(self._links.workers)
+        return min(among, key=lambda each: (self._links.workers[each].running, next(self._numbers)))
 
-    async def _wait_for(self, is_there: Callable[[], bool]) -> None:
+    async def _wait_for(self, is_there: Callable[[], bool], within: float = WORKER_WITHIN) -> None:
         with suppress(TimeoutError):
-            async with asyncio.timeout(WORKER_WITHIN):
+            async with asyncio.timeout(within):
                 while not is_there():
                     await self._links.next_look()
 
@@ -507,7 +527,10 @@ class Routing:
         if not self._links.is_up or not self._links.workers:
             return
         where = await self._store.whereabouts(followed.session)
-        worker = where.holder or _same_for_all(where.session, list(self._links.workers))
+        found = [where.holder] if where.holder else self._serving(where.info.settings.label)
+        if not found:
+            return
+        worker = _same_for_all(where.session, found)
         if worker not in self._links.workers or self._attachments.get((name, followed.session)) is not followed:
             return
         followed.worker, followed.joining = worker, time.monotonic() + ANSWERED_WITHIN
@@ -530,12 +553,19 @@ def _same_for_all(session: str, workers: list[str]) -> str:
     return max(workers, key=lambda worker: blake2b(f"{session}/{worker}".encode(), digest_size=8).digest())
 
 
-def _unreachable(redis_is_up: bool) -> OpenAgentError:
+def _unreachable(redis_is_up: bool, label: str = "") -> OpenAgentError:
     if not redis_is_up:
         return OpenAgentError(
             "store_unavailable",
             "Redis is not there, and the workers are asked through it.",
             hint="Messages are still taken, and what is said is kept. Try again when it is back.",
+        )
+    if label:
+        return OpenAgentError(
+            "busy",
+            f"No worker with the label {label!r} is there, and this session runs on no other.",
+            hint="Messages are taken and wait for one: "
+            f"`OPENAGENT_TEAM_LABELS={label} openagent serve --role worker` starts it.",
         )
     return OpenAgentError(
         "busy",

@@ -2,24 +2,24 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, NamedTuple
 from uuid import uuid4
 
 import msgspec
 
-from openagent.core.session import Session
 from openagent.daemon.daemon import Daemon
 from openagent.daemon.manager import SessionManager
 from openagent.plugins.admission import Backlog
 from openagent.plugins.carrying import Carrying
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import TurnCompleted
-from openagent.team.frames import Sign, ops_of, sign_of, told_to
+from openagent.protocol.sessions import SessionInfo
+from openagent.team.frames import ANY, Sign, ops_of, sign_of, told_to
 from openagent.team.hosting import Hosting
 from openagent.team.links import Links
 from openagent.team.routing import Routing
-from openagent.team.turn_jobs import TURNS, Accepting, TurnJobs, backlog, make_app, open_app
+from openagent.team.turn_jobs import TURNS, Accepting, TurnJobs, backlog, make_app, open_app, queue_for
 
 Role = Literal["all", "gateway", "worker"]
 SIGN_LASTS = 0.75
@@ -39,6 +39,8 @@ class Part(NamedTuple):
     """Seconds without a sign of life after which a worker's turns go to others."""
     drain_s: float
     """Seconds that they may go on when it is told to stop."""
+    labels: Sequence[str] = ()
+    """Of a worker: which sessions it runs."""
 
 
 def role_of(word: str) -> Role:
@@ -74,8 +76,11 @@ class TeamService:
         self._links = Links(part.redis, max(5.0, part.lost_after * SIGN_LASTS))
         self._app = make_app(part.database)
         self._hosting = Hosting(daemon, holder, self._links)
-        accepting = Accepting(self._app, self._gateway, TURNS)
-        self.routing = Routing(self._gateway, self._worker, self._links, manager.runtime.store, accepting.accept)
+        accepting = Accepting(self._app, self._gateway)
+        store = manager.runtime.store
+        self.routing = Routing(
+            self._gateway, self._worker, self._links, store, accepting.accept, own_labels=part.labels
+        )
         self.routing.is_remote = self._hosting.is_remote
         self.routing.dismiss = daemon.dismiss_here
         self._jobs = (
@@ -86,7 +91,7 @@ class TeamService:
                 daemon.bus,
                 self._hosting,
                 perform=daemon.perform,
-                queues=[TURNS],
+                queues=[queue_for(label if label != ANY else "") for label in part.labels] or [TURNS],
                 at_once=part.at_once,
                 lost_after=part.lost_after,
                 drain_s=part.drain_s,
@@ -130,14 +135,15 @@ class TeamService:
     def _turn_ended(self, event: TurnCompleted) -> None:
         """A worker may be lost at any time: what a turn did is kept when it has ended."""
         if (session := self._manager.loaded(event.session)) is not None:
-            task = asyncio.create_task(self._keep(session), name="team keeping")
+            info = msgspec.structs.replace(session.info, turn_count=event.turn)  # the next one may have begun
+            task = asyncio.create_task(self._keep(info), name="team keeping")
             self._keeping.add(task)
             task.add_done_callback(self._keeping.discard)
 
-    async def _keep(self, session: Session) -> None:
+    async def _keep(self, session: SessionInfo) -> None:
         assert self._carrying is not None
         try:
-            await self._carrying.keep(session.info)
+            await self._carrying.keep(session)
         except Exception as problem:  # the supervisor: it is tried again after the next turn
             _log.warning("not kept for others", extra={"session": session.id, "reason": str(problem)})
 
@@ -151,7 +157,7 @@ class TeamService:
         return [sign_of("gateway", self._gateway), *worker]
 
     def _sign(self) -> tuple[list[str], Sign]:
-        return self._keys(), Sign(running=self._manager.running)
+        return self._keys(), Sign(running=self._manager.running, labels=list(self._part.labels))
 
     def _lost(self) -> None:
         self.routing.lost()

@@ -53,6 +53,20 @@ TAKEN_OVER = (
 _log = logging.getLogger(__name__)
 
 
+def queue_for(label: str) -> str:
+    """Of the workers with a label."""
+    return f"{TURNS}:{label}" if label else TURNS
+
+
+def _labelled(label: str) -> dict[str, str]:
+    """An argument of a job, where it says something: workers of an older version know none."""
+    return {"label": label} if label else {}
+
+
+def _back_to(job: Job) -> str:
+    return queue_for(str(job.task_kwargs.get("label", "")))
+
+
 def queue_of(worker: str) -> str:
     return f"worker:{worker}"
 
@@ -66,20 +80,17 @@ class HeldElsewhereError(Exception):
 
 
 class _ToWhomItBelongs(BaseRetryStrategy):
-    def __init__(self, queue: str) -> None:
-        self._queue = queue
-
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
         if isinstance(exception, HeldElsewhereError):
             return RetryDecision(retry_in={"seconds": 0}, queue=queue_of(exception.holder))
         if isinstance(exception, OpenAgentError) and exception.info.code != "store_unavailable":
             return None
         if isinstance(exception, OpenAgentError):  # until the store is there again: the message was accepted
-            return RetryDecision(retry_in={"seconds": min(1 + job.attempts // 5, 30)}, queue=self._queue)
+            return RetryDecision(retry_in={"seconds": min(1 + job.attempts // 5, 30)}, queue=_back_to(job))
         if job.attempts > 50:
             return None
         # Cut off by the end of this worker, or by a database that was away for a while.
-        return RetryDecision(retry_in={"seconds": 1}, queue=self._queue)
+        return RetryDecision(retry_in={"seconds": 1}, queue=_back_to(job))
 
 
 class Return(NamedTuple):
@@ -132,10 +143,9 @@ async def backlog(app: App) -> Backlog:
 class Accepting:
     """The gateways' side of it."""
 
-    def __init__(self, app: App, gateway: str, queue: str) -> None:
+    def __init__(self, app: App, gateway: str) -> None:
         self._app = app
         self._gateway = gateway
-        self._queue = queue
 
     async def accept(self, op: MessageSend, connection: Connection, where: Whereabouts, name: str) -> int:
         arguments = {
@@ -146,8 +156,9 @@ class Accepting:
             "client": name,
             "since": 0 if op.again else where.info.seq,
             "at": time.time(),
+            **_labelled(where.info.settings.label),
         }
-        queue = queue_of(where.holder) if where.holder else self._queue
+        queue = queue_of(where.holder) if where.holder else queue_for(where.info.settings.label)
         job = self._app.configure_task("turn", lock=where.session, queue=queue)
         try:
             return await job.defer_async(**arguments)
@@ -199,8 +210,7 @@ class TurnJobs:
         bus.subscribe(TurnCompleted, self._ended)
         bus.subscribe(SessionDeleted, self._ended)
         bus.subscribe(TurnStarted, self._started)
-        retry = _ToWhomItBelongs(self._queue)
-        app.task(name="turn", retry=retry)(self._turn)
+        app.task(name="turn", retry=_ToWhomItBelongs())(self._turn)
         app.periodic(cron=RESCUE, periodic_id="rescue")(
             app.task(name="rescue", queue=self._queue, queueing_lock="rescue")(self._rescue)
         )
@@ -272,7 +282,18 @@ class TurnJobs:
 
     # A turn
 
-    async def _turn(self, *, session: str, op: str, who: str, gateway: str, client: str, since: int, at: float) -> None:
+    async def _turn(
+        self,
+        *,
+        session: str,
+        op: str,
+        who: str,
+        gateway: str,
+        client: str,
+        since: int,
+        at: float,
+        label: str = "",  # it says where the job goes
+    ) -> None:
         """Without an op it stands for a turn that runs already."""
         rests = self._resting.setdefault(session, asyncio.Event())
         try:
@@ -351,14 +372,15 @@ class TurnJobs:
         found = self._manager.loaded(event.session)
         if self._draining or event.session in self._resting or found is None or found.info.parent:
             return
-        task = asyncio.create_task(self._guard(event.session))
+        task = asyncio.create_task(self._guard(event.session, found.info.settings.label))
         self._guarding.add(task)
         task.add_done_callback(self._guarding.discard)
 
-    async def _guard(self, session: str) -> None:
+    async def _guard(self, session: str, label: str) -> None:
         job = self._app.configure_task("turn", lock=session, queue=queue_of(self._worker))
         try:
-            await job.defer_async(session=session, op="", who="", gateway="", client="", since=0, at=time.time())
+            told = {"session": session, "op": "", "who": "", "gateway": "", "client": ""}
+            await job.defer_async(**told, since=0, at=time.time(), **_labelled(label))
         except Exception as problem:  # the turn runs all the same
             _log.warning("a turn without a job", extra={"session": session, "reason": str(problem)})
 
@@ -381,7 +403,7 @@ class TurnJobs:
             return
         if job.task_name == "turn":
             _log.warning("a turn is handed on", extra={"session": job.lock, "job": job.id})
-            again = self._app.configure_task("turn", lock=job.lock, queue=self._queue)
+            again = self._app.configure_task("turn", lock=job.lock, queue=_back_to(job))
             await again.defer_async(**dict(job.task_kwargs))
         try:
             await self._app.job_manager.finish_job_by_id_async(job.id, Status.FAILED, delete_job=True)

@@ -3328,6 +3328,7 @@ export interface Settings {
   collector?: string
   budget_usd?: number | null
   budget_tokens?: number | null
+  label?: string
 }
 
 /** Only what is given changes. */
@@ -3775,6 +3776,7 @@ export interface Template {
   max_steps?: number | null
   timeout?: number | null
   budget_usd?: number | null
+  label?: string
 }
 
 /** A template, and where it comes from. */

@@ -44,6 +44,7 @@ from openagent.daemon.live_metrics import LiveMetrics
 from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.daemon.loaded_when_asked import LoadedWhenAsked, Service
 from openagent.daemon.manager import SessionManager
+from openagent.daemon.presence import who_is_with
 from openagent.daemon.store_lease import LEASE_S, StoreLease
 from openagent.daemon.turn_line import Bounds, TurnLine
 from openagent.index.code_index import CodeIndex
@@ -458,7 +459,15 @@ def assemble(
             roles.pop(person, None)
             daemon.dismiss(person)
 
-        return PeopleService(kept_people, manager, folder=folder, dismiss=dismiss, look_who_hears=daemon.look_who_hears)
+        return PeopleService(
+            kept_people,
+            manager,
+            folder=folder,
+            dismiss=dismiss,
+            look_who_hears=daemon.look_who_hears,
+            logs_in=lambda: bool(configs.load().settings.people.issuer),
+            here=functools.partial(who_is_with, bus),
+        )
 
     def review() -> Service:
         from openagent.workbench.review import ReviewService

@@ -29,6 +29,7 @@ REASONS = {
     "SetupTour": "`openagent demo` lays the sample project itself",
     "ProvidersAdd": "one form of the web app for `openagent config set providers.NAME.base_url` and `openagent login`",
     "ProvidersRemove": "as above, with `openagent config edit`",
+    "PeopleMe": "`openagent whoami`, by the HTTP API and without the protocol's classes",
     "TerminalOpen": "a terminal inside the web app; people at a terminal have `openagent tools run ID shell`",
     "TerminalInput": "as above",
     "TerminalResize": "as above",

@@ -640,6 +640,10 @@ async def with_people(h: House, client: Client, met: Met) -> None:
         link = (await say(hers, "session.share", session=session, team="core", link="read")).link
         assert [each.id for each in (await say(his, "session.list")).sessions] == [session]
         assert (await say(his, "session.join", link=link)).team == team.id
+        assert [each.email for each in (await say(his, "people.me")).known] == [ann.email, bob.email]
+        told = await say(hers, "session.access", session=session)
+        assert (told.guests[0].who.email, told.works) == (bob.email, True)
+        assert not (await say(his, "session.access", session=session)).works
         beside = await hers.attach(session)
         await his.attach(session)
         assert (await heard(beside, e.SessionPresence)).who == "ann@example.org, bob@example.org"

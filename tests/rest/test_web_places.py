@@ -18,15 +18,9 @@ REASONS = {
     "metrics.export": "for programs that collect it; people see the same on the dashboard and in analytics",
     "report.send": "where reports go is a setting that sends by itself; who is at the web reads the report there",
     **dict.fromkeys(
-        ("people.list", "people.add", "people.update", "teams.list", "teams.create", "teams.update", "teams.remove"),
-        "who works on a server is settled by who runs it, at its terminal: `openagent people`, `openagent teams`",
-    ),
-    **dict.fromkeys(
         ("keys.add", "keys.list", "keys.remove"),
         "a key of one's own is typed unseen at a terminal: `openagent auth add --own`, `--team`",
     ),
-    "session.share": "sharing is for whoever works from a terminal on a team's server: `openagent share`",
-    "session.join": "as above",
     "daemon.stop": "a page that stops what serves it could not start it again: `openagent stop`",
 }
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from openagent.daemon.callers import Caller
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.daemon.manager import SessionManager
@@ -19,16 +20,22 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ids import new_session_id
 from openagent.protocol.op import Done
 from openagent.protocol.people import (
+    AccessTold,
+    Myself,
     People,
     PeopleAdd,
     PeopleList,
+    PeopleMe,
     PeopleUpdate,
     PersonInfo,
+    PersonName,
     Role,
+    SessionAccess,
     SessionJoin,
     SessionShare,
     Shared,
     TeamInfo,
+    TeamName,
     Teams,
     TeamsCreate,
     TeamsList,
@@ -64,18 +71,24 @@ class PeopleService:
         folder: Callable[[], Path],
         dismiss: Callable[[str], None],
         look_who_hears: Callable[[str], Awaitable[None]],
+        logs_in: Callable[[], bool],
+        here: Callable[[str], list[str]],
     ) -> None:
         """`folder` holds everybody's, `dismiss` hangs up on whoever is connected as a person, `look_who_hears` on
-        whoever is with a session and not meant any more."""
+        whoever is with a session and not meant any more; `logs_in` tells whether people can log in, `here` who looks at
+        a session."""
         self._store = store
         self._manager = manager
         self._folder = folder
         self._dismiss = dismiss
         self._look_who_hears = look_who_hears
+        self._logs_in = logs_in
+        self._here = here
         self._changing = asyncio.Lock()
 
     def handlers(self) -> list[Handler]:
         return [
+            PeopleMe.handled_by(self._me),
             PeopleList.handled_by(self._list),
             PeopleAdd.handled_by(self._add),
             PeopleUpdate.handled_by(self._update),
@@ -85,6 +98,7 @@ class PeopleService:
             TeamsRemove.handled_by(self._remove_team),
             SessionShare.handled_by(self._share),
             SessionJoin.handled_by(self._join),
+            SessionAccess.handled_by(self._access),
         ]
 
     # Who comes in
@@ -137,6 +151,24 @@ class PeopleService:
         return made
 
     # Ops
+
+    async def _me(self, connection: Connection, op: PeopleMe) -> Myself:
+        caller = connection.caller
+        if caller.person and not caller.everywhere:
+            found = await self._store.person(caller.person)
+            known = await self._store.known_to(caller.person, time.time())
+            teams = await self._store.teams()
+            mine = [TeamName(team.id, team.name) for team in teams if team.id in caller.teams]
+            return Myself(found.info if found else None, several=True, teams=mine, known=known)
+        if not caller.everywhere:
+            return Myself()
+        everybody = [each.info for each in await self._store.people()]
+        return Myself(
+            next((info for info in everybody if info.id == caller.person), None),
+            several=bool(everybody) or self._logs_in(),
+            teams=[TeamName(team.id, team.name) for team in await self._store.teams()],
+            known=[_called(info) for info in everybody],
+        )
 
     async def _list(self, connection: Connection, op: PeopleList) -> People:
         return People([each.info for each in await self._store.people()])
@@ -200,7 +232,7 @@ class PeopleService:
     async def _share(self, connection: Connection, op: SessionShare) -> Shared:
         session = await self._manager.get(op.session)
         caller = connection.caller
-        if caller.person and not caller.everywhere and session.info.owner != caller.person:
+        if not _shares(caller, session.info):
             raise OpenAgentError("permission_denied", "Only who a session belongs to shares it.")
         if op.expires_in is not None and op.expires_in <= 0:
             raise OpenAgentError("invalid_argument", "A link cannot expire before it begins.")
@@ -236,6 +268,31 @@ class PeopleService:
             raise OpenAgentError("not_found", "The link leads nowhere: it is wrong, has expired or was taken back.")
         return self._manager.told((await self._manager.get(session)).info, connection.env)
 
+    async def _access(self, connection: Connection, op: SessionAccess) -> AccessTold:
+        info = (await self._manager.get(op.session)).info
+        everybody = {each.info.id: each.info for each in await self._store.people()}
+        team = next((team for team in await self._store.teams() if info.team and team.id == info.team), None)
+        links, guests = await self._store.sharing(info.id, time.time())
+        shares = _shares(connection.caller, info)
+        if not shares and info.team not in connection.caller.teams:
+            team, links, guests = None, [], []  # whoever came by a link learns nothing of who else may
+        return AccessTold(
+            owner=_called(everybody[info.owner]) if info.owner in everybody else None,
+            team=TeamName(team.id, team.name) if team else None,
+            members=[_called(each) for each in everybody.values() if team and each.email in team.members],
+            links=links,
+            guests=guests,
+            here=self._here(info.id),
+            shares=shares,
+            works=await self._works(connection.caller, info),
+        )
+
+    async def _works(self, caller: Caller, info: SessionInfo) -> bool:
+        if not caller.may("chat") or _shares(caller, info) or info.team in caller.teams:
+            return caller.may("chat")
+        opened = [info, *self._manager.elders(info)]
+        return any([await self._store.guest(each.id, caller.person, time.time()) for each in opened])
+
     async def _find(self, person: str) -> StoredPerson:
         for each in await self._store.people():
             if each.info.id == person or _same(each.info, person):
@@ -247,6 +304,14 @@ class PeopleService:
             if team in (each.id, each.name):
                 return each
         raise OpenAgentError("not_found", f"There is no team {team!r}.", hint="`openagent teams` lists them.")
+
+
+def _shares(caller: Caller, info: SessionInfo) -> bool:
+    return not caller.person or caller.everywhere or info.owner == caller.person
+
+
+def _called(info: PersonInfo) -> PersonName:
+    return PersonName(info.id, info.email, info.name)
 
 
 def _same(info: PersonInfo, email: str) -> bool:

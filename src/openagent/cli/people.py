@@ -10,12 +10,14 @@ from openagent.cli.command import as_json, ask_daemon, command, examples, group,
 from openagent.cli.terminal import table
 from openagent.client.text import ago, clean
 from openagent.protocol.people import (
+    AccessTold,
     Limits,
     PeopleAdd,
     PeopleList,
     PeopleUpdate,
     PersonInfo,
     Role,
+    SessionAccess,
     SessionJoin,
     SessionShare,
     TeamInfo,
@@ -189,6 +191,7 @@ def remove_team(team: str, as_json: bool) -> None:
 
 @command(
     "share",
+    "openagent share 4f2a",
     "openagent share 4f2a --team core",
     "openagent share 4f2a --link read --days 2",
     "openagent share 4f2a --off",
@@ -213,7 +216,10 @@ def share(
     join: str | None,
     as_json: bool,
 ) -> None:
-    """Share a session with a team of yours, or by a link with whoever has it. Others see nothing of it."""
+    """Share a session with a team of yours, or by a link with whoever has it. Others see nothing of it.
+
+    With a session alone: say who may open it now.
+    """
     if join:
         info = ask_daemon(SessionJoin(id="-", link=join))
         if as_json:
@@ -221,8 +227,11 @@ def share(
         else:
             say(f"`openagent attach {info.id}` opens {clean(info.name) or 'it'}.")
         return
-    if not session or not (team or link or off):
+    if not session:
         raise click.UsageError("Which session, and with whom? Give --team, --link or --off.")
+    if not (team or link or off):
+        _tell_access(ask_daemon(SessionAccess(id="-", session=session)), as_json)
+        return
     shared = ask_daemon(
         SessionShare(
             id="-",
@@ -254,6 +263,20 @@ def _row(info: PersonInfo) -> tuple[str, ...]:
     role = "disabled" if info.disabled else info.role
     seen = ago(info.last_login_at, time.time()) if info.last_login_at else "never"
     return (clean(info.email), clean(info.name), role, clean(", ".join(info.teams)), seen, clean(info.folder))
+
+
+def _tell_access(told: AccessTold, as_json: bool) -> None:
+    if as_json:
+        print_json(plain(told))
+        return
+    owner = told.owner.email if told.owner else "who has the machine"
+    say(f"Of {clean(owner)}{f', shared with the team {clean(told.team.name)}' if told.team else ''}.")
+    for guest in told.guests:
+        say(f"{clean(guest.who.email)} {'works in it' if guest.writes else 'reads it'} by a link.")
+    if told.links:
+        say(f"Links that open it: {len(told.links)}. `openagent share SESSION --off` takes them back.")
+    if told.here:
+        say(f"Here now: {clean(', '.join(told.here))}.")
 
 
 def _tell_limits(name: str, info: PersonInfo | TeamInfo, as_json: bool) -> None:

@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from openagent.daemon.manager import SessionManager
 
 
+def who_is_with(bus: EventBus, session: str) -> list[str]:
+    """By name. Where nobody logs in there is one person, and nothing to tell."""
+    callers = [each.caller for each in bus.outlets(session) if isinstance(each, Connection)]
+    return sorted({caller.name for caller in callers}) if any(caller.person for caller in callers) else []
+
+
 class Presence:
     def __init__(self, bus: EventBus) -> None:
         self._bus = bus
@@ -17,9 +23,8 @@ class Presence:
         """By session, where several are."""
 
     def look(self, manager: "SessionManager", session: str) -> None:
-        """Somebody came or left. Where nobody logs in there is one person, and nothing to tell."""
-        callers = [each.caller for each in self._bus.outlets(session) if isinstance(each, Connection)]
-        here = sorted({caller.name for caller in callers}) if any(caller.person for caller in callers) else []
+        """Somebody came or left."""
+        here = who_is_with(self._bus, session)
         several = here if len(here) > 1 else []
         if several == self._here.get(session, []):
             return

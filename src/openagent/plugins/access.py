@@ -1,11 +1,11 @@
 """What is kept of the tokens, and of requests that may come twice."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
-from openagent.protocol.people import PersonInfo, TeamInfo
+from openagent.protocol.people import GuestInfo, LinkInfo, PersonInfo, PersonName, TeamInfo
 from openagent.protocol.tokens import TokenInfo
 
 
@@ -69,6 +69,13 @@ class SessionLink(Struct, frozen=True):
     expires_at: float
 
 
+class Sharing(NamedTuple):
+    """How a session is open to others than its owner and its team."""
+
+    links: list[LinkInfo]
+    guests: list[GuestInfo]
+
+
 class PendingLogin(Struct, frozen=True):
     """A login that somebody has gone away for: any daemon of the database may see them come back."""
 
@@ -91,6 +98,10 @@ class PeopleStore(Protocol):
 
     async def save_person(self, person: StoredPerson) -> None:
         """New, or in place of the one with this id. Raises OpenAgentError('conflict') when the address is another's."""
+        ...
+
+    async def known_to(self, person: str, now: float) -> list[PersonName]:
+        """Who is in a team with them, or shares a session with them by a link; by address."""
         ...
 
     async def teams(self) -> list[TeamInfo]:
@@ -131,6 +142,8 @@ class PeopleStore(Protocol):
     async def unlink(self, session: str) -> None:
         """Its links and guests are gone."""
         ...
+
+    async def sharing(self, session: str, now: float) -> Sharing: ...
 
     async def guest(self, session: str, person: str, now: float) -> bool | None:
         """Whether they may also work there; None: they are no guest of it."""

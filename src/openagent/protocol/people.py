@@ -82,6 +82,43 @@ class Teams(Struct, frozen=True):
     """Each team, by name."""
 
 
+class PersonName(Struct, frozen=True, omit_defaults=True):
+    """What others are told of a person."""
+
+    id: str
+    """Their id."""
+    email: str
+    """Their address."""
+    name: str = ""
+    """What they are called."""
+
+
+class TeamName(Struct, frozen=True):
+    """What its members are told of a team."""
+
+    id: str
+    """Its id."""
+    name: str
+    """Its name."""
+
+
+class Myself(Struct, frozen=True, omit_defaults=True):
+    """Who is asking, and among whom."""
+
+    person: PersonInfo | None = None
+    """Who they are; null: whoever has the machine, or a token of the installation's own."""
+    several: bool = False
+    """People log in here, or were added."""
+    teams: list[TeamName] = []
+    """The teams they may share with."""
+    known: list[PersonName] = []
+    """Whose sessions they may meet: people of their teams, and who sent them a link. For an admin all."""
+
+
+class PeopleMe(ReadingOp[Myself], tag="people.me", needs="read", reach="filtered", routes=GET("/api/people/me")):
+    """Who is asking, and whose sessions they may meet."""
+
+
 class PeopleList(ReadingOp[People], tag="people.list", needs="admin", reach="whole", routes=GET("/api/people")):
     """The people there are."""
 
@@ -182,6 +219,57 @@ class SessionJoin(Op[SessionInfo], tag="session.join", needs="read", reach="open
         return "SessionJoin()"
 
 
+class LinkInfo(Struct, frozen=True, omit_defaults=True):
+    """A link that opens a session, without its secret."""
+
+    expires_at: float
+    """Until when it works, in seconds since 1970."""
+    writes: bool = False
+    """Who came by it may also work there."""
+
+
+class GuestInfo(Struct, frozen=True, omit_defaults=True):
+    """Somebody who opened a session by a link."""
+
+    who: PersonName
+    """Who."""
+    expires_at: float
+    """Until when they may, in seconds since 1970."""
+    writes: bool = False
+    """They may also work there."""
+
+
+class AccessTold(Struct, frozen=True, omit_defaults=True):
+    """Who may open a session."""
+
+    owner: PersonName | None = None
+    """Whose it is; null: of the one who has the machine."""
+    team: TeamName | None = None
+    """The team it is shared with."""
+    members: list[PersonName] = []
+    """Who is in that team."""
+    links: list[LinkInfo] = []
+    """Links that still open it."""
+    guests: list[GuestInfo] = []
+    """Who opened it by one."""
+    here: list[str] = []
+    """Who looks at it now, by name."""
+    shares: bool = False
+    """Whoever asks may change this."""
+    works: bool = False
+    """Whoever asks may also work in it."""
+
+
+class SessionAccess(
+    ReadingOp[AccessTold], tag="session.access", needs="read", routes=GET("/api/sessions/{session}/access")
+):
+    """Who may open a session, and who has it open."""
+
+    session: str
+    """Which."""
+
+
 PEOPLE_OPS = (
-    *(PeopleList, PeopleAdd, PeopleUpdate, TeamsList, TeamsCreate, TeamsUpdate, TeamsRemove, SessionShare, SessionJoin),
+    *(PeopleMe, PeopleList, PeopleAdd, PeopleUpdate, TeamsList, TeamsCreate, TeamsUpdate, TeamsRemove),
+    *(SessionShare, SessionJoin, SessionAccess),
 )

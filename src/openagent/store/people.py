@@ -8,9 +8,9 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, RowMapping, Table, delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from openagent.plugins.access import PendingLogin, PeopleStore, SessionLink, StoredPerson
+from openagent.plugins.access import PendingLogin, PeopleStore, SessionLink, Sharing, StoredPerson
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.people import Limits, PersonInfo, TeamInfo
+from openagent.protocol.people import GuestInfo, Limits, LinkInfo, PersonInfo, PersonName, TeamInfo
 from openagent.store.rows import to_json
 from openagent.store.sql_store import SqlStore
 from openagent.store.tables import pending_logins, people, session_guests, session_links, sessions, team_members, teams
@@ -32,6 +32,9 @@ class SqlPeople:
 
     async def save_person(self, person: StoredPerson) -> None:
         await self._store.write(_WRITER, _save_person, person)
+
+    async def known_to(self, person: str, now: float) -> list[PersonName]:
+        return await self._store.read(_known_to, person, now)
 
     async def teams(self) -> list[TeamInfo]:
         return await self._store.read(_teams)
@@ -65,6 +68,9 @@ class SqlPeople:
 
     async def unlink(self, session: str) -> None:
         await self._store.write(_WRITER, _unlink, session)
+
+    async def sharing(self, session: str, now: float) -> Sharing:
+        return await self._store.read(_sharing, session, now)
 
     async def guest(self, session: str, person: str, now: float) -> bool | None:
         return await self._store.read(_guest, session, person, now)
@@ -102,6 +108,17 @@ def _person(row: RowMapping, belonging: Sequence[Any]) -> StoredPerson:
         tuple(each.id for each in belonging),
         (row["folder"], *(each.folder for each in belonging)),
     )
+
+
+def _known_to(connection: Connection, person: str, now: float) -> list[PersonName]:
+    mine = select(team_members.c.team).where(team_members.c.person == person)
+    beside = select(team_members.c.person).where(team_members.c.team.in_(mine))
+    opened = select(session_guests.c.session_id).where(
+        session_guests.c.person == person, session_guests.c.expires_at > now
+    )
+    hosts = select(sessions.c.owner).where(sessions.c.id.in_(opened))
+    found = select(people).where(or_(people.c.id.in_(beside), people.c.id.in_(hosts))).order_by(people.c.email)
+    return [PersonName(row["id"], row["email"], row["name"]) for row in connection.execute(found).mappings()]
 
 
 def _save_person(connection: Connection, person: StoredPerson) -> None:
@@ -188,6 +205,21 @@ def _use_link(connection: Connection, digest: bytes, person: str, now: float) ->
 def _unlink(connection: Connection, session: str) -> None:
     for table in (session_links, session_guests):
         connection.execute(delete(table).where(table.c.session_id == session))
+
+
+def _sharing(connection: Connection, session: str, now: float) -> Sharing:
+    links = select(session_links.c.expires_at, session_links.c.writes).where(
+        session_links.c.session_id == session, session_links.c.expires_at > now
+    )
+    guests = (
+        select(people.c.id, people.c.email, people.c.name, session_guests.c.expires_at, session_guests.c.writes)
+        .join_from(session_guests, people)
+        .where(session_guests.c.session_id == session, session_guests.c.expires_at > now)
+    )
+    return Sharing(
+        [LinkInfo(*row) for row in connection.execute(links.order_by(session_links.c.expires_at))],
+        [GuestInfo(PersonName(*row[:3]), *row[3:]) for row in connection.execute(guests.order_by(people.c.email))],
+    )
 
 
 def _guest(connection: Connection, session: str, person: str, now: float) -> bool | None:

@@ -2,6 +2,18 @@
 
 export const PROTOCOL_VERSION = "1.0"
 
+/** Who may open a session. */
+export interface AccessTold {
+  owner?: PersonName | null
+  team?: TeamName | null
+  members?: PersonName[]
+  links?: LinkInfo[]
+  guests?: GuestInfo[]
+  here?: string[]
+  shares?: boolean
+  works?: boolean
+}
+
 /** What one agent used on a day, or in a month. */
 export interface AgentDay {
   agent: string
@@ -1214,6 +1226,13 @@ export interface GrantsRevoke {
   grant: string
 }
 
+/** Somebody who opened a session by a link. */
+export interface GuestInfo {
+  who: PersonName
+  expires_at: number
+  writes?: boolean
+}
+
 /** The first op of a connection: who is calling, and in which version of the protocol. */
 export interface Hello {
   op: "hello"
@@ -1562,6 +1581,12 @@ export interface Limits {
   day_tokens?: number | null
   turns_a_minute?: number | null
   turns_at_once?: number | null
+}
+
+/** A link that opens a session, without its secret. */
+export interface LinkInfo {
+  expires_at: number
+  writes?: boolean
 }
 
 /** The answer being streamed right now, as far as it has come. */
@@ -2193,6 +2218,14 @@ export interface ModelsTest {
   cwd?: string
 }
 
+/** Who is asking, and among whom. */
+export interface Myself {
+  person?: PersonInfo | null
+  several?: boolean
+  teams?: TeamName[]
+  known?: PersonName[]
+}
+
 /** What the daemon, and not a person, tells the model: rules of a folder, the words of a command or a hook. */
 export interface NotePart {
   type: "note"
@@ -2209,7 +2242,7 @@ export interface OfflineOffer {
   installed?: boolean
 }
 
-export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | MessagesPage | MessageRaw | AsksList | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TaskRun | TaskFollow | TaskStop | TasksImport | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | KeysAdd | KeysList | KeysRemove | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | MetricsExport | MetricsSubscribe | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | PeopleList | PeopleAdd | PeopleUpdate | TeamsList | TeamsCreate | TeamsUpdate | TeamsRemove | SessionShare | SessionJoin | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll | BackupCreate | BackupsList | BackupVerify | BackupKey | ReportShow | ReportSend
+export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | MessagesPage | MessageRaw | AsksList | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TaskRun | TaskFollow | TaskStop | TasksImport | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | KeysAdd | KeysList | KeysRemove | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | MetricsExport | MetricsSubscribe | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | PeopleMe | PeopleList | PeopleAdd | PeopleUpdate | TeamsList | TeamsCreate | TeamsUpdate | TeamsRemove | SessionShare | SessionJoin | SessionAccess | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll | BackupCreate | BackupsList | BackupVerify | BackupKey | ReportShow | ReportSend
 
 /** A session of another agent that was brought here. */
 export interface Origin {
@@ -2268,6 +2301,12 @@ export interface PeopleAdd {
 /** The people there are. */
 export interface PeopleList {
   op: "people.list"
+  id: string
+}
+
+/** Who is asking, and whose sessions they may meet. */
+export interface PeopleMe {
+  op: "people.me"
   id: string
 }
 
@@ -2374,6 +2413,13 @@ export interface PersonInfo {
   limits?: Limits
   created_at?: number
   last_login_at?: number | null
+}
+
+/** What others are told of a person. */
+export interface PersonName {
+  id: string
+  email: string
+  name?: string
 }
 
 /** Answered at once: the daemon is there. */
@@ -2903,6 +2949,7 @@ export interface Results {
   "tokens.list": TokenList
   "tokens.revoke": Done
   "web.login": LoginAddress
+  "people.me": Myself
   "people.list": People
   "people.add": PersonInfo
   "people.update": PersonInfo
@@ -2912,6 +2959,7 @@ export interface Results {
   "teams.remove": Done
   "session.share": Shared
   "session.join": SessionInfo
+  "session.access": AccessTold
   "extras.list": ExtraInfos
   "extras.fetch": ExtraInfo
   "git.status": RepositoryState
@@ -3046,6 +3094,13 @@ export interface Sent {
 export interface ServedModel {
   name: string
   note?: string
+}
+
+/** Who may open a session, and who has it open. */
+export interface SessionAccess {
+  op: "session.access"
+  id: string
+  session: string
 }
 
 /** Follow a session: a snapshot of it, or what was missed since, and then its events as they happen. */
@@ -3724,6 +3779,12 @@ export interface TeamInfo {
   folder?: string
   members?: string[]
   limits?: Limits
+}
+
+/** What its members are told of a team. */
+export interface TeamName {
+  id: string
+  name: string
 }
 
 /** Teams. */
@@ -4579,6 +4640,7 @@ export interface Ops {
   "tokens.list": TokensList
   "tokens.revoke": TokensRevoke
   "web.login": WebLogin
+  "people.me": PeopleMe
   "people.list": PeopleList
   "people.add": PeopleAdd
   "people.update": PeopleUpdate
@@ -4588,6 +4650,7 @@ export interface Ops {
   "teams.remove": TeamsRemove
   "session.share": SessionShare
   "session.join": SessionJoin
+  "session.access": SessionAccess
   "extras.list": ExtrasList
   "extras.fetch": ExtrasFetch
   "git.status": GitStatus

@@ -72,6 +72,11 @@ export class House {
 
   /** A browser of its own, logged in, until the test ends. */
   async visit(path = '/', options: Parameters<Browser['newContext']>[0] = {}): Promise<Page> {
+    return this.enter(await this.open(options), path)
+  }
+
+  /** A browser of its own that nobody logged in, until the test ends. */
+  async open(options: Parameters<Browser['newContext']>[0] = {}): Promise<Page> {
     const page = await this.browse(options)
     const problems: string[] = []
     page.on('pageerror', (problem) => problems.push(problem.message))
@@ -83,7 +88,7 @@ export class House {
       await page.context().close()
       expect(problems).toEqual([])
     })
-    return this.enter(page, path)
+    return page
   }
 
   /** The same for as long as the house is open; `listen` hears it from its first moment. */

@@ -32,13 +32,20 @@ const welcome = createRoute({
   component: page(() => import('@/pages/welcome')),
 })
 
+/** Not in the rail: a link that somebody was sent leads there. */
+const join = createRoute({
+  getParentRoute: () => root,
+  path: '/join',
+  component: lazyRouteComponent(patiently(() => import('@/pages/join'))),
+})
+
 const listed = pages.map(({ path, load }) => createRoute({ getParentRoute: () => root, path, component: page(load) }))
 
 /** A page that does not come at once shows that it is on its way. */
 const AT_ONCE = 300
 
 export const router = createRouter({
-  routeTree: root.addChildren([session, welcome, ...listed]),
+  routeTree: root.addChildren([session, welcome, join, ...listed]),
   defaultPreload: 'intent',
   defaultErrorComponent: Broken,
   defaultPendingComponent: OnItsWay,

@@ -17,6 +17,7 @@ import {
   IconShieldSearch,
   IconSitemap,
   IconTool,
+  IconUsers,
   IconUsersGroup,
   IconWebhook,
 } from '@tabler/icons-react'
@@ -33,6 +34,8 @@ export interface PageEntry {
   key: string
   /** Pages of one group share a place in the rail; a line above each of them leads to the others. */
   group?: keyof typeof groups
+  /** Nothing for those who work here and do not run it; `several`: and nothing to who is alone. */
+  admins?: true | 'several'
   load: () => Promise<{ default: ComponentType }>
 }
 
@@ -80,6 +83,7 @@ export const pages: PageEntry[] = [
     icon: IconChartBar,
     key: 'u',
     group: 'Analytics',
+    admins: true,
     load: () => import('./analytics'),
   },
   {
@@ -88,6 +92,7 @@ export const pages: PageEntry[] = [
     icon: IconHistory,
     key: 'b',
     group: 'Analytics',
+    admins: true,
     load: () => import('./history'),
   },
   {
@@ -160,6 +165,7 @@ export const pages: PageEntry[] = [
     icon: IconShieldSearch,
     key: 'a',
     group: 'Safety',
+    admins: true,
     load: () => import('./audit'),
   },
   {
@@ -168,6 +174,7 @@ export const pages: PageEntry[] = [
     icon: IconSettings,
     key: 'c',
     group: 'Settings',
+    admins: true,
     load: () => import('./settings'),
   },
   {
@@ -176,6 +183,7 @@ export const pages: PageEntry[] = [
     icon: IconKey,
     key: 'k',
     group: 'Settings',
+    admins: true,
     load: () => import('./auth'),
   },
   {
@@ -184,7 +192,17 @@ export const pages: PageEntry[] = [
     icon: IconPackages,
     key: 'e',
     group: 'Settings',
+    admins: true,
     load: () => import('./extras'),
+  },
+  {
+    path: '/people',
+    label: 'People and teams',
+    icon: IconUsers,
+    key: 'n',
+    group: 'Settings',
+    admins: 'several',
+    load: () => import('./people'),
   },
 ]
 
@@ -195,7 +213,7 @@ export interface RailEntry {
   pages: [PageEntry, ...PageEntry[]]
 }
 
-export function railEntries(): RailEntry[] {
+export function railEntries(pages: PageEntry[]): RailEntry[] {
   const found: RailEntry[] = []
   for (const page of pages) {
     const there = page.group && found.find(({ label }) => label === page.group)

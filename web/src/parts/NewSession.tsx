@@ -11,6 +11,7 @@ import { useShell } from '@/shell/shell-state'
 import { daemon } from '@/state/daemon'
 import { say } from '@/state/outbox'
 import { useOverview } from '@/state/overview'
+import { ownerOf, usePeople } from '@/state/people'
 import { Choice } from './Choice'
 import { FolderField, whole } from './FolderField'
 import { Problem } from './Form'
@@ -59,15 +60,16 @@ function Form({ from, done }: { from: string; done: () => void }) {
   const navigate = useNavigate()
   const renew = useRenew('setup.show', 'trust.list')
   const cards = useOverview((state) => state.cards)
-  const folders = useMemo(
-    () =>
-      foldersByUse(
-        Object.values(cards)
-          .map(({ info }) => info)
-          .filter(({ parent }) => !parent),
-      ),
-    [cards],
-  )
+  const people = usePeople()
+  const folders = useMemo(() => {
+    const used = foldersByUse(
+      Object.values(cards)
+        .map(({ info }) => info)
+        .filter((info) => !info.parent && !ownerOf(people, info)),
+    )
+    const own = people.person?.folder
+    return own && !used.includes(own) ? [...used, own] : used
+  }, [cards, people])
   const home = useAsk('folders.list', {}, { staleTime: 60_000 })
   const status = useAsk('daemon.status', {})
   const models = useAsk('models.list', {}, { staleTime: 300_000 })

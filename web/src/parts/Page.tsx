@@ -1,22 +1,42 @@
+import { Button } from '@mantine/core'
+import { IconLock } from '@tabler/icons-react'
 import { Link, useLocation } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useTitle } from '@/lib/title'
-import { pages } from '@/pages/pages'
+import { useIsShut, usePages } from '@/pages/shown'
+import { EmptyState } from './states'
 
 /** A page with a heading, what can be done, and its content. */
 export function Page(props: { title: string; actions?: ReactNode; wide?: boolean; children: ReactNode }) {
   useTitle(props.title)
+  const shut = useIsShut(useLocation().pathname)
   return (
     <>
       <Siblings />
       <div className={props.wide ? 'page page-wide' : 'page'}>
         <header className="page-head">
           <h1>{props.title}</h1>
-          {props.actions && <div className="page-actions">{props.actions}</div>}
+          {props.actions && !shut && <div className="page-actions">{props.actions}</div>}
         </header>
-        {props.children}
+        {shut ? <ForAdmins /> : props.children}
       </div>
     </>
+  )
+}
+
+function ForAdmins() {
+  return (
+    <EmptyState
+      icon={<IconLock size={24} />}
+      title="For admins"
+      action={
+        <Button variant="default" component={Link} to="/">
+          To your sessions
+        </Button>
+      }
+    >
+      This is about the whole installation, which its admins look after. Ask one of yours.
+    </EmptyState>
   )
 }
 
@@ -29,6 +49,7 @@ function showCurrent(line: HTMLElement | null): void {
 /** The other pages that share this one's place in the rail. */
 function Siblings() {
   const { pathname } = useLocation()
+  const pages = usePages()
   const group = pages.find(({ path }) => path === pathname)?.group
   if (!group) return null
   return (

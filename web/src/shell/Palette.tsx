@@ -7,6 +7,7 @@ import {
   IconFileImport,
   IconHistory,
   IconKeyboard,
+  IconLogout,
   IconMoon,
   IconPlus,
   IconQuote,
@@ -19,13 +20,15 @@ import { useAsk } from '@/lib/ask'
 import { useFocusBack } from '@/lib/focus-back'
 import { answering, folderName } from '@/lib/format'
 import { plainWords } from '@/lib/plain'
-import { pages } from '@/pages/pages'
+import { signOut } from '@/lib/sign-out'
 import { sessionCommands } from '@/pages/session/commands'
+import { usePages } from '@/pages/shown'
 import { bring } from '@/parts/history/bringing'
 import { OTHER_AGENTS } from '@/parts/history/ways'
 import { StatusMark, statusWords } from '@/parts/StatusMark'
 import type { FoundMessage } from '@/protocol/types'
 import { useOverview } from '@/state/overview'
+import { usePeople } from '@/state/people'
 import { canNotify, switchNotifying, useNotify } from './notifying'
 import { useOpenSession } from './palette-state'
 import { useShell } from './shell-state'
@@ -37,6 +40,8 @@ export default function Palette() {
   useFocusBack()
   const { toggleColorScheme } = useMantineColorScheme()
   const cards = useOverview((state) => state.cards)
+  const pages = usePages()
+  const person = usePeople((state) => state.person)
   const open = useOpenSession((state) => state.open)
   const notifying = useNotify((state) => state.on)
   const [query, setQuery] = useState('')
@@ -105,6 +110,16 @@ export default function Palette() {
                 },
               ]
             : []),
+          ...(person
+            ? [
+                {
+                  id: 'sign-out',
+                  label: 'Sign out',
+                  leftSection: <IconLogout size={16} />,
+                  onClick: () => void signOut(),
+                },
+              ]
+            : []),
           {
             id: 'keys',
             label: 'Show the keys',
@@ -135,7 +150,7 @@ export default function Palette() {
         })),
       },
     ]
-  }, [cards, open, navigate, toggleColorScheme, notifying, said, query])
+  }, [cards, open, navigate, toggleColorScheme, notifying, said, query, pages, person])
   return (
     <Spotlight
       actions={actions}

@@ -2,19 +2,19 @@ import { UnstyledButton } from '@mantine/core'
 import { IconChevronsLeft, IconChevronsRight, IconKeyboard } from '@tabler/icons-react'
 import { Link, useLocation } from '@tanstack/react-router'
 import { railEntries } from '@/pages/pages'
+import { usePages } from '@/pages/shown'
 import { Tip } from '@/parts/Tip'
 import { toggleRail, useRail } from './rail-state'
 import { useShortcuts } from './shortcuts'
-
-const ENTRIES = railEntries()
 
 /** Where to go. Its names are shown where there is room for them, until somebody folds it. */
 export function Rail({ close }: { close: () => void }) {
   const folded = useRail((state) => state.folded)
   const { pathname } = useLocation()
+  const entries = railEntries(usePages())
   return (
     <>
-      {ENTRIES.map(({ label, icon: Icon, pages }) => {
+      {entries.map(({ label, icon: Icon, pages }) => {
         const here = pages.some(({ path }) => path === pathname)
         return (
           <Tip key={label} label={`${label} (g ${pages[0].key})`} side="right">

@@ -1,12 +1,12 @@
 import { AppShell } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { CatchBoundary, Outlet, useNavigate } from '@tanstack/react-router'
-import { Suspense, useEffect, useState } from 'react'
+import { Suspense, useEffect, useMemo } from 'react'
 import { tellProblem } from '@/lib/ask'
 import { listenToFocus } from '@/lib/focus-back'
 import { later } from '@/lib/later'
 import { useTold } from '@/lib/tell'
-import { pages } from '@/pages/pages'
+import { usePages } from '@/pages/shown'
 import { useLink } from '@/state/link'
 import { useOverview } from '@/state/overview'
 import { useBadge } from './badge'
@@ -101,17 +101,21 @@ function Overlays() {
 
 function useGlobalKeys(): void {
   const navigate = useNavigate()
-  const [bindings] = useState(() => [
-    { keys: 'mod+k', what: 'Search and commands', run: openPalette, always: true },
-    { keys: '/', what: 'Search and commands', run: openPalette },
-    { keys: '?', what: 'Keys', run: () => useShortcuts.setState(({ helpOpen }) => ({ helpOpen: !helpOpen })) },
-    { keys: '[', what: 'Fold or show the rail', run: toggleRail },
-    { keys: 'n', what: 'New session', run: () => useShell.setState({ newSession: true }) },
-    ...pages.map((page) => ({
-      keys: `g ${page.key}`,
-      what: `To ${page.label.toLowerCase()}`,
-      run: () => void navigate({ to: page.path }),
-    })),
-  ])
+  const pages = usePages()
+  const bindings = useMemo(
+    () => [
+      { keys: 'mod+k', what: 'Search and commands', run: openPalette, always: true },
+      { keys: '/', what: 'Search and commands', run: openPalette },
+      { keys: '?', what: 'Keys', run: () => useShortcuts.setState(({ helpOpen }) => ({ helpOpen: !helpOpen })) },
+      { keys: '[', what: 'Fold or show the rail', run: toggleRail },
+      { keys: 'n', what: 'New session', run: () => useShell.setState({ newSession: true }) },
+      ...pages.map((page) => ({
+        keys: `g ${page.key}`,
+        what: `To ${page.label.toLowerCase()}`,
+        run: () => void navigate({ to: page.path }),
+      })),
+    ],
+    [pages, navigate],
+  )
   useKeys('Everywhere', bindings)
 }

@@ -5,13 +5,16 @@ import { leftOut, spend } from '@/lib/format'
 import { Tip } from '@/parts/Tip'
 import { useByTurn } from '@/state/attention'
 import { useOverview } from '@/state/overview'
+import { usePeople } from '@/state/people'
 import { Bell } from './Bell'
+import { PersonMenu } from './PersonTrigger'
 import { openPalette } from './palette-state'
 import { useShell } from './shell-state'
 import { shown } from './shortcuts'
 import { ThemeSwitch } from './ThemeSwitch'
 
 export function TopBar({ railOpen, toggleRail }: { railOpen: boolean; toggleRail: () => void }) {
+  const person = usePeople((state) => state.person)
   return (
     <>
       <div className="top-side">
@@ -45,7 +48,7 @@ export function TopBar({ railOpen, toggleRail }: { railOpen: boolean; toggleRail
           </ActionIcon>
         </Tip>
         <Bell />
-        <ThemeSwitch />
+        {person ? <PersonMenu person={person} /> : <ThemeSwitch />}
       </div>
     </>
   )

@@ -403,6 +403,8 @@ function withAgent(state: Conversation, child: string, change: Partial<Agent>): 
 }
 
 function withNotes(state: Conversation, event: AnyEvent): Conversation {
+  // The header shows who is here.
+  if (event.type === 'session.presence') return state
   const said = saidOf(event)
   if (said.length === 0) return state
   const undo = event.type === 'checkpoint.restored' ? event.undo : undefined

@@ -5,6 +5,7 @@ import { type Conversation, fromSnapshot, reduce, withOlder } from './conversati
 import { FrameQueue } from './frames'
 import { useLink } from './link'
 import { reduceOverview, useOverview, withAsks, withTold } from './overview'
+import { usePeople } from './people'
 
 export type SessionState = { conversation: Conversation | null; problem: string }
 export type SessionStore = UseBoundStore<StoreApi<SessionState>>
@@ -109,7 +110,13 @@ class Daemon {
   private begin(): void {
     void this.request('daemon.follow', { on: true })
     void this.list()
+    void this.askWhoIsHere().catch(() => {})
     for (const [id, one] of this.followed) if (one.viewers > 0) void this.attach(id, one)
+  }
+
+  /** Who is looking, and whose sessions they may meet. */
+  async askWhoIsHere(): Promise<void> {
+    usePeople.setState(await this.request('people.me', {}), true)
   }
 
   /** The sessions come together with what they ask: nothing on the dashboard makes way for a question afterwards. */
@@ -137,7 +144,10 @@ class Daemon {
       one.store.setState({ conversation: snapshot ? fromSnapshot(snapshot, known) : known, problem: '' })
     } catch (problem) {
       one.attached = 'no'
-      if (problem instanceof Refusal) one.store.setState({ problem: problem.message })
+      if (!(problem instanceof Refusal)) return
+      // What is not for them any more is not shown on.
+      const lost = problem.info.code === 'not_found' || problem.info.code === 'permission_denied'
+      one.store.setState((state) => ({ problem: problem.message, conversation: lost ? null : state.conversation }))
     }
   }
 
@@ -183,7 +193,10 @@ function socketAddress(): string {
 /** Without a login every page leads to the one that gives one. */
 async function goToLoginIfLoggedOut(): Promise<void> {
   const answer = await fetch('/api/me').catch(() => null)
-  if (answer?.status === 401) location.assign('/login')
+  if (answer?.status !== 401) return
+  const { pathname, search, hash } = location
+  const here = pathname + search + hash
+  location.assign(here === '/' ? '/login' : `/login?after=${encodeURIComponent(here)}`)
 }
 
 export const daemon = new Daemon()

@@ -5,10 +5,17 @@ const problems = {
   unreachable: "The login provider does not answer.",
 };
 
+// The page that somebody wanted: the daemon sees to it that it is one of ours.
+const after = new URLSearchParams(location.search).get("after") || "/";
+
 // Where people log in, that is the way in; the address for the one who has the machine is the way beside it.
 async function offer() {
-  const answer = await fetch("/api/sign-in").catch(() => null);
+  const answer = await fetch(`/api/sign-in?${new URLSearchParams({ after })}`).catch(() => null);
   const { name, url } = answer?.ok ? await answer.json() : { name: "" };
+  const help = document.getElementById("help");
+  help.hidden = false;
+  help.open = !name;
+  help.firstElementChild.hidden = !name;
   if (!name) return;
   const place = document.getElementById("sign-in");
   place.hidden = false;
@@ -19,8 +26,6 @@ async function offer() {
 function explain(text) {
   document.getElementById("state").textContent = text;
   offer();
-  document.getElementById("help").hidden = false;
-  document.getElementById("command").hidden = false;
 }
 
 // The code stands behind the #, which a browser sends to nobody; it goes into one request, and out of the history.

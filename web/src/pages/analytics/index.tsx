@@ -13,8 +13,10 @@ import { Page } from '@/parts/Page'
 import { EmptyState, ErrorState, LoadingRows } from '@/parts/states'
 import type { CostAnalysis, FailureRow, UsageRow } from '@/protocol/types'
 import { useOverview } from '@/state/overview'
+import { runsIt, usePeople } from '@/state/people'
 import { Agents } from './Agents'
 import { AllAgents } from './AllAgents'
+import { ByPerson } from './ByPerson'
 import { ComingCharts } from './ComingCharts'
 import { type Day, daysOf, fromFirst, startOfDay } from './days'
 import { UsageTable } from './UsageTable'
@@ -38,6 +40,7 @@ async function takeReport() {
 
 export default function Analytics() {
   const [length, setLength] = useState('30')
+  const runs = usePeople(runsIt)
   const since = startOfDay(Number(length) - 1)
   useLive(['turn.completed'], 'usage.report', 'usage.failures', 'metrics.cost', 'metrics.agents')
   const byDay = useAsk('usage.report', { by: 'day', since })
@@ -79,6 +82,7 @@ export default function Analytics() {
             days={fromFirst(daysOf(byDay.data.rows, failures.data.rows, Number(length)))}
           />
           <Breakdown since={since} />
+          {runs && <ByPerson />}
           <Agents />
         </>
       )}

@@ -2,9 +2,10 @@ import { Button } from '@mantine/core'
 import { IconLogout } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { tellProblem } from '@/lib/ask'
 import { exactTime } from '@/lib/format'
+import { signOut } from '@/lib/sign-out'
 import { Row, Rows, Section } from '@/parts/Listing'
+import { usePeople } from '@/state/people'
 
 interface Me {
   name: string
@@ -18,21 +19,19 @@ export function ThisBrowser() {
     queryFn: async () => (await fetch('/api/me')).json() as Promise<Me>,
   })
   const [busy, setBusy] = useState(false)
+  const person = usePeople((state) => state.person)
   const leave = async () => {
     setBusy(true)
-    try {
-      const answer = await fetch('/api/logout', { method: 'POST' })
-      if (!answer.ok) throw new Error('The daemon did not end the login.')
-      location.assign('/login')
-    } catch (problem) {
-      tellProblem(problem)
-      setBusy(false)
-    }
+    if (!(await signOut())) setBusy(false)
   }
   return (
     <Section
       title="This browser"
-      about="Logged in with an address that openagent web printed. Agents go on when you log out."
+      about={
+        person
+          ? 'Your own login here. Agents go on when you log out.'
+          : 'Logged in with an address that openagent web printed. Agents go on when you log out.'
+      }
     >
       <Rows label="This browser">
         <Row

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { answering, duration, folderName } from '@/lib/format'
 import { useNow } from '@/lib/time'
 import { Ago } from '@/parts/Ago'
+import { Owner } from '@/parts/Avatar'
 import { ContextMeter } from '@/parts/Meter'
 import { Spark } from '@/parts/Spark'
 import { StatusMark } from '@/parts/StatusMark'
@@ -22,6 +23,7 @@ export function Head({ card }: { card: Card }) {
       <Link to="/sessions/$id" params={{ id: info.id }} className="card-name cut" title={name}>
         {name}
       </Link>
+      <Owner info={info} />
       <span className="dim card-age">
         {card.turnStartedAt ? <Running since={card.turnStartedAt} /> : <Ago at={info.updated_at} />}
       </span>

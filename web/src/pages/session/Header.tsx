@@ -1,20 +1,24 @@
 import { ActionIcon, TextInput, UnstyledButton } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconLayoutColumns, IconLayoutSidebarLeftExpand, IconLayoutSidebarRightExpand } from '@tabler/icons-react'
-import { useState } from 'react'
+import { Suspense, useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
 import { money } from '@/lib/format'
+import { later } from '@/lib/later'
 import { Chip } from '@/parts/Listing'
 import { ContextMeter } from '@/parts/Meter'
 import { StatusMark } from '@/parts/StatusMark'
 import { Tip } from '@/parts/Tip'
 import type { SessionInfo } from '@/protocol/types'
+import { usePeople } from '@/state/people'
 import { useCost, useSpent } from '@/state/tree'
 import { openPanel } from './panels'
 import { TABS } from './split/place'
 import type { Going } from './split/use-place'
 import { ModelSwitch, ModeSwitch, More, ToolSwitches } from './triggers'
 import './header.css'
+
+const Sharing = later(() => import('./sharing/Sharing'), true)
 
 interface Props {
   info: SessionInfo
@@ -27,6 +31,7 @@ interface Props {
 /** Always in sight: name, model, mode, jail, context and spend. What is changed here counts from the next message on. */
 export function Header({ info, going, openLeft, openRight, rewind }: Props) {
   const status = useAsk('daemon.status', {})
+  const several = usePeople((state) => state.several)
   return (
     <header className="session-head">
       <ActionIcon
@@ -78,6 +83,11 @@ export function Header({ info, going, openLeft, openRight, rewind }: Props) {
         </UnstyledButton>
         <Spend info={info} />
       </div>
+      {several && (
+        <Suspense fallback={<span className="sharing" />}>
+          <Sharing info={info} />
+        </Suspense>
+      )}
       <More info={info} rewind={rewind} />
       <ActionIcon
         variant="subtle"

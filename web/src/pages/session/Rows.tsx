@@ -12,6 +12,8 @@ import { Pictures } from '@/parts/Pictures'
 import { Tip } from '@/parts/Tip'
 import type { EndedTurn, Message } from '@/protocol/types'
 import type { Note } from '@/state/conversation'
+import { useOverview } from '@/state/overview'
+import { ownerOf, usePeople } from '@/state/people'
 import { ResendButton } from './composer/ResendButton'
 import { aboutNote } from './note-words'
 import { useRowOpen, useThinkingShown } from './open-rows'
@@ -71,10 +73,14 @@ function UserRow(props: { session: string; row: Extract<Row, { kind: 'user' }>; 
   const { session, row, rewind } = props
   const { message, rewound } = row
   const { number, turn = 0 } = message
+  const info = useOverview(({ cards }) => cards[session]?.info)
+  const people = usePeople()
+  // Where several may write, nobody knows who of them did.
+  const several = info && (info.team || ownerOf(people, info))
   return (
-    <article className="said" aria-label="You said">
+    <article className="said" aria-label={several ? 'Somebody said' : 'You said'}>
       <div className="said-head">
-        <strong>You</strong>
+        <strong>{several ? 'Message' : 'You'}</strong>
         <span className="dim said-at">{message.created_at ? <Ago at={message.created_at} /> : null}</span>
         {rewound && <span className="dim">taken back</span>}
         <span className="row-actions">

@@ -2,6 +2,7 @@ import { TextInput } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { Ago } from '@/parts/Ago'
+import { Owner } from '@/parts/Avatar'
 import { StatusMark } from '@/parts/StatusMark'
 import { useByTurn } from '@/state/attention'
 import type { Card } from '@/state/overview'
@@ -43,6 +44,7 @@ export function SessionList({ close }: { close?: () => void }) {
               <span className={news.has(card) ? 'cut session-link-news' : 'cut'} title={card.info.name}>
                 {card.info.name || 'Unnamed session'}
               </span>
+              <Owner info={card.info} />
               <span className="dim session-link-age">
                 <Ago at={card.info.updated_at} />
               </span>

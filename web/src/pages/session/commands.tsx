@@ -11,6 +11,7 @@ import {
   IconPencil,
   IconShield,
   IconTerminal2,
+  IconUsers,
 } from '@tabler/icons-react'
 import { act, tellProblem } from '@/lib/ask'
 import { tokens } from '@/lib/format'
@@ -19,6 +20,7 @@ import { tell } from '@/lib/tell'
 import type { SessionInfo } from '@/protocol/types'
 import type { Command } from '@/shell/palette-state'
 import { isRunning } from '@/state/conversation'
+import { usePeople } from '@/state/people'
 import { takeAway } from './take-away'
 
 type Going = (tab: string, session?: string) => void
@@ -47,6 +49,9 @@ export function sessionCommands(info: SessionInfo, undo: () => void, go: Going):
       ),
     ),
     ...(info.turn_count ? [command('undo', 'Undo a turn …', <IconArrowBackUp size={16} />, undo)] : []),
+    ...(usePeople.getState().several
+      ? [command('share', 'Share this session …', <IconUsers size={16} />, () => press('.sharing-button'))]
+      : []),
     command('fork', 'Fork this session', <IconCopy size={16} />, () => void fork()),
     ...(isRunning(info)
       ? []

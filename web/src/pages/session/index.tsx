@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { IconMessage, IconMoodEmpty } from '@tabler/icons-react'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { type ComponentProps, Suspense, useCallback, useEffect, useMemo, useState } from 'react'
+import { useAsk } from '@/lib/ask'
 import { isFlow } from '@/lib/flows'
 import { later } from '@/lib/later'
 import { useTitle } from '@/lib/title'
@@ -14,6 +15,7 @@ import { look } from '@/state/attention'
 import type { Conversation } from '@/state/conversation'
 import { daemon } from '@/state/daemon'
 import { useOverview } from '@/state/overview'
+import { calledBy, ownerOf, usePeople } from '@/state/people'
 import { useAgentKeys } from './agents/keys'
 import { Asks } from './asks'
 import { Chat } from './Chat'
@@ -185,6 +187,15 @@ function inside(cwd: string, path: string): string {
   return (path.startsWith(folder) ? path.slice(folder.length) : path).replace(/^(\.\/)+/, '')
 }
 
+/** Whoever another lets read along has nothing to write with. */
+function Input(props: ComponentProps<typeof Composer>) {
+  const { info } = props.conversation
+  const owner = ownerOf(usePeople(), info)
+  const access = useAsk('session.access', { session: info.id }, { enabled: owner !== null })
+  if (!owner || !access.data || access.data.works) return <Composer {...props} />
+  return <p className="reads-along">{calledBy(owner)} shares this session with you to read.</p>
+}
+
 function ChatTab({ conversation, rewind, at }: ComponentProps<typeof Chat>) {
   return (
     <>
@@ -204,7 +215,7 @@ function ChatTab({ conversation, rewind, at }: ComponentProps<typeof Chat>) {
         <div className="session-bottom">
           <Asks conversation={conversation} />
           {!isFlow(conversation.info) && <Doing conversation={conversation} />}
-          {!isFlow(conversation.info) && <Composer conversation={conversation} rewind={rewind} />}
+          {!isFlow(conversation.info) && <Input conversation={conversation} rewind={rewind} />}
         </div>
       </div>
       <aside className="session-right" aria-label="Plan, changes and usage">

@@ -1,0 +1,225 @@
+import { Button, Select, TextInput } from '@mantine/core'
+import { IconPlus } from '@tabler/icons-react'
+import { useState } from 'react'
+import { act, useAsk } from '@/lib/ask'
+import { useRenew } from '@/lib/live'
+import { Ago } from '@/parts/Ago'
+import { Avatar } from '@/parts/Avatar'
+import { Confirm } from '@/parts/Confirm'
+import { Dialog } from '@/parts/Dialog'
+import { Form } from '@/parts/Form'
+import { Chip, Filter, Quiet, Row, Rows, Section } from '@/parts/Listing'
+import { ErrorState, LoadingRows } from '@/parts/states'
+import type { PersonInfo } from '@/protocol/types'
+import { daemon } from '@/state/daemon'
+import { calledBy, usePeople } from '@/state/people'
+import { LimitFields, limitWords, useLimits } from './limits'
+
+type Role = NonNullable<PersonInfo['role']>
+
+const ROLES: { value: Role; label: string }[] = [
+  { value: 'admin', label: 'admin: everything, everywhere' },
+  { value: 'member', label: 'member: works in their folders' },
+  { value: 'viewer', label: 'viewer: looks, and changes nothing' },
+]
+/** From so many on, a list is searched. */
+const MANY = 8
+
+export function Everybody() {
+  const found = useAsk('people.list', {})
+  const [adding, setAdding] = useState(false)
+  const [query, setQuery] = useState('')
+  const everybody = found.data?.people ?? []
+  const wanted = query.trim().toLowerCase()
+  const shown = everybody.filter(({ name = '', email, teams = [] }) =>
+    [name, email, ...teams].join(' ').toLowerCase().includes(wanted),
+  )
+  const add = (
+    <Button size="xs" variant="default" leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>
+      Add a person
+    </Button>
+  )
+  return (
+    <Section
+      title="People"
+      about="Everybody has a folder of their own, and their sessions are private until they share them."
+      actions={
+        everybody.length > 0 && (
+          <>
+            {everybody.length >= MANY && <Filter label="Filter people" value={query} change={setQuery} />}
+            {add}
+          </>
+        )
+      }
+    >
+      {found.isPending ? (
+        <LoadingRows count={3} height={52} />
+      ) : found.error ? (
+        <ErrorState problem={found.error} retry={() => void found.refetch()} />
+      ) : everybody.length === 0 ? (
+        <Quiet action={add}>Nobody has logged in yet. Whoever does stands here, or is added before.</Quiet>
+      ) : shown.length === 0 ? (
+        <Quiet>Nobody is called that.</Quiet>
+      ) : (
+        <Rows label="People">
+          {shown.map((person) => (
+            <PersonRow key={person.id} person={person} />
+          ))}
+        </Rows>
+      )}
+      {adding && <AddPerson close={() => setAdding(false)} />}
+    </Section>
+  )
+}
+
+function PersonRow({ person }: { person: PersonInfo }) {
+  const renew = useRenew('people.list', 'teams.list')
+  const me = usePeople((state) => state.person?.id)
+  const [changing, setChanging] = useState(false)
+  const [suspending, setSuspending] = useState(false)
+  const name = calledBy(person)
+  const suspend = async (disabled: boolean) => {
+    await act('people.update', { person: person.id, disabled })
+    await renew()
+  }
+  const isMe = person.id === me
+  return (
+    <Row
+      name={
+        <span className="people-name">
+          <Avatar who={person} />
+          {name}
+        </span>
+      }
+      chips={
+        <>
+          <Chip tone={person.role === 'admin' ? 'accent' : 'plain'}>{person.role ?? 'member'}</Chip>
+          {person.disabled && <Chip tone="bad">suspended</Chip>}
+          {person.teams?.map((team) => (
+            <Chip key={team} title={`In the team ${team}`}>
+              {team}
+            </Chip>
+          ))}
+          {isMe && <Chip>you</Chip>}
+        </>
+      }
+      about={[person.name && person.email, limitWords(person.limits)].filter(Boolean).join(' · ')}
+      figures={
+        <span>
+          {person.last_login_at ? (
+            <>
+              logged in <Ago at={person.last_login_at} />
+            </>
+          ) : (
+            'never logged in'
+          )}
+        </span>
+      }
+      actions={
+        <>
+          <Button size="compact-sm" variant="default" aria-label={`Change ${name}`} onClick={() => setChanging(true)}>
+            Change
+          </Button>
+          {person.disabled ? (
+            <Button
+              size="compact-sm"
+              variant="default"
+              aria-label={`Let ${name} in again`}
+              onClick={() => void suspend(false)}
+            >
+              Let in again
+            </Button>
+          ) : (
+            <Button
+              size="compact-sm"
+              variant="default"
+              aria-label={`Suspend ${name}`}
+              disabled={isMe}
+              onClick={() => setSuspending(true)}
+            >
+              Suspend
+            </Button>
+          )}
+        </>
+      }
+    >
+      {changing && <ChangePerson person={person} isMe={isMe} close={() => setChanging(false)} />}
+      <Confirm
+        opened={suspending}
+        close={() => setSuspending(false)}
+        title={`Suspend ${name}?`}
+        action="Suspend"
+        run={() => suspend(true)}
+      >
+        They are let in no longer, and whoever is connected as them is cut off at once. Their folder and sessions stay.
+      </Confirm>
+    </Row>
+  )
+}
+
+function RoleField(props: { value: Role; change: (role: Role) => void; disabled?: boolean }) {
+  return (
+    <Select
+      label="Role"
+      description={props.disabled ? 'Another admin changes yours.' : undefined}
+      data={ROLES}
+      value={props.value}
+      onChange={(role) => props.change((role ?? props.value) as Role)}
+      allowDeselect={false}
+      disabled={props.disabled}
+    />
+  )
+}
+
+function AddPerson({ close }: { close: () => void }) {
+  const renew = useRenew('people.list')
+  const [email, setEmail] = useState('')
+  const [name, setName] = useState('')
+  const [role, setRole] = useState<Role>('member')
+  const add = async () => {
+    await daemon.request('people.add', { email: email.trim(), name: name.trim(), role })
+    await Promise.all([renew(), daemon.askWhoIsHere()])
+    close()
+  }
+  return (
+    <Dialog onClose={close} title="Add a person" closeOnClickOutside={false}>
+      <Form work={add} action="Add" ready={email.trim() !== ''} leave={close}>
+        <TextInput
+          label="Address"
+          description="The login with this e-mail address is theirs. Nothing is sent: tell them where to log in."
+          placeholder="ann@example.com"
+          type="email"
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+          required
+          data-autofocus
+        />
+        <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
+        <RoleField value={role} change={setRole} />
+      </Form>
+    </Dialog>
+  )
+}
+
+function ChangePerson({ person, isMe, close }: { person: PersonInfo; isMe: boolean; close: () => void }) {
+  const renew = useRenew('people.list')
+  const [role, setRole] = useState<Role>(person.role ?? 'member')
+  const limits = useLimits(person.limits)
+  const change = async () => {
+    const changed = role === (person.role ?? 'member') ? {} : { role }
+    await daemon.request('people.update', { person: person.id, limits: limits.value, ...changed })
+    await renew()
+    close()
+  }
+  return (
+    <Dialog onClose={close} title={calledBy(person)} closeOnClickOutside={false}>
+      <Form work={change} action="Save" ready leave={close}>
+        <RoleField value={role} change={setRole} disabled={isMe} />
+        <LimitFields limits={limits} turns />
+        <p className="dim people-folder">
+          Their folder: <span className="mono">{person.folder}</span>
+        </p>
+      </Form>
+    </Dialog>
+  )
+}

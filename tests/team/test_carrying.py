@@ -1,5 +1,6 @@
 """Sessions that go from worker to worker: their clones, what undo knows of them, and where both are kept meanwhile."""
 
+import os
 import subprocess
 from collections.abc import Generator
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.interaction.doing import shell
 from tests.interaction.house import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
+LARGE = 1 << 20
 
 
 @pytest.fixture
@@ -47,6 +49,7 @@ def _repository(folder: Path) -> Path:
     folder.mkdir()
     _git("init", "-q", "-b", "main", at=folder)
     (folder / "README").write_text("hello\n")
+    (folder / "data").write_bytes(os.urandom(LARGE))
     _git("add", ".", at=folder)
     _git("commit", "-q", "-m", "first", at=folder)
     _git("branch", "topic", at=folder)
@@ -87,6 +90,8 @@ async def test_clones_and_undo_go_with_their_sessions_to_another_worker(tmp_path
             await team.another_worker()
             await first.stop()
             assert not clone.exists(), "it is where the next worker finds it"
+            kept = [each for each in bucket.list_objects_v2(Bucket="team")["Contents"] if made.id in each["Key"]]
+            assert sum(each["Size"] for each in kept) < LARGE / 2, "what the repository has is not sent"
             await _say(client, made.id, followed)
             assert r"changed\nnew\nsecond\nfirst\ntopic\n?? notes" in team.sim.requests[-1].body
             await client.request(SessionRewind(id="s", session=shared, turn=1))

@@ -402,9 +402,12 @@ def _references(store: Snapshots) -> dict[str, dict[str, str]]:
 
 
 def _present(store: Snapshots, names: Collection[str], extra: dict[str, str]) -> list[str]:
-    listing = "".join(f"{name}\n" for name in names).encode()
+    """Those that are there, and the trees of commits among them: git leaves out what a commit's tree holds only where
+    another commit follows it, and checkpoints follow none."""
+    listing = "".join(f"{name}\n{name}^{{tree}}\n" for name in names).encode()
     answers = run_git(store.directory, ["cat-file", "--batch-check"], stdin=listing, extra=extra).stdout
-    return [line.split()[0].decode() for line in answers.splitlines() if not line.endswith(b" missing")]
+    found = [line.split() for line in answers.splitlines()]
+    return [words[0].decode() for words in found if len(words) == 3 and words[2].isdigit()]
 
 
 def _told(note: Note, info: SessionInfo) -> str:

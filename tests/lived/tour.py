@@ -230,7 +230,7 @@ async def asking(root: Path, met: Met) -> None:
                     )
                 elif isinstance(event, e.TurnCompleted):
                     assert event.reason == "done"
-                elif isinstance(event, e.BackgroundFinished):
+                if {e.TurnCompleted, e.BackgroundFinished} <= kinds(seen):
                     break
         assert (h.workspace / "asked").exists()
         for grant in (await say(client, "grants.list", session=attachment.session)).grants:

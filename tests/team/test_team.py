@@ -88,7 +88,7 @@ async def test_any_gateway_serves_any_session_and_redis_may_go_and_come_back(tmp
 
 async def test_a_lost_workers_turn_goes_on_at_another_and_the_transcript_says_so(tmp_path: Path) -> None:
     script = [shell("echo once >> runs; echo begun; cat gate"), {"text": "Gone on with."}]
-    async with cluster(tmp_path, script, settings="team.lost_after = 4") as team:
+    async with cluster(tmp_path, script, settings="team.lost_after = 8") as team:
         os.mkfifo(team.workspace / "gate")
         client = await team.gateways[0].client()
         session = (await client.create_session(str(team.workspace))).id

@@ -482,7 +482,7 @@ def assemble(
     metrics = MetricsService(store, loaded)
 
     def live_metrics() -> LiveMetrics:
-        return LiveMetrics(manager, bus, daemon.connections)
+        return LiveMetrics(manager, bus, daemon.connections, lambda: manager.running)
 
     charts = LiveCharts(metrics, live_metrics)
 

@@ -3,18 +3,20 @@
 import asyncio
 import os
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
 from benchmarks.cluster import cluster
-from openagent.client import Attachment
+from openagent.client import Attachment, Client
 from openagent.protocol import events as e
 from openagent.protocol.conversation import AsksList, PermissionAnswer, TurnCancel
+from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.metrics import MetricsExport
 from openagent.protocol.terminals import TerminalInput, TerminalOpen
 from tests.interaction.doing import messages_of, shell
-from tests.interaction.house import until
+from tests.interaction.house import PATIENCE, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
 
@@ -33,9 +35,21 @@ def _numbered(seen: list[e.Event]) -> list[int]:
     return [event.seq for event in seen if event.durable]
 
 
+async def _attached_without_redis(client: Client, session: str) -> Attachment:
+    """As soon as the gateway has noticed that it is gone."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            try:
+                return await client.attach(session)
+            except OpenAgentError as problem:
+                if problem.info.code not in ("busy", "store_unavailable"):
+                    raise
+                await asyncio.sleep(0.1)
+
+
 async def test_any_gateway_serves_any_session_and_redis_may_go_and_come_back(tmp_path: Path) -> None:
     script = [shell("touch done"), {"text": "Allowed."}, shell("touch more"), {"text": "Without."}, {"text": "With."}]
-    async with cluster(tmp_path, script) as team:
+    async with cluster(tmp_path, script) as team, AsyncExitStack() as stack:
         here = await team.gateways[0].client(interactive=True)
         there = await team.gateways[1].client(interactive=True)
         session = (await here.create_session(str(team.workspace), mode="ask")).id
@@ -73,17 +87,23 @@ async def test_any_gateway_serves_any_session_and_redis_may_go_and_come_back(tmp
         assert same[-1].reason == "cancelled"
 
         await team.redis.stop()
+        later = await stack.enter_async_context(await team.gateways[1].client())
+        late = await _attached_without_redis(later, session)
+        assert late.snapshot is not None
+        assert [each.text for each in late.snapshot.messages if each.role == "user"] == ["first", "second"]
         await here.send(session, "third")
         seen, same = await _both(one, other, _ended)
         assert isinstance(same[-1], e.TurnCompleted)
         assert (same[-1].reason, same[-1].text) == ("done", "Without.")
         last = _numbered(same)[-1]
+        assert _numbered(await until(late, _ended))[-1] == last
         await team.redis.start()
         await there.send(session, "fourth")
         seen, same = await _both(one, other, _ended)
         assert isinstance(seen[-1], e.TurnCompleted)
         assert seen[-1].text == "With."
-        assert _numbered(seen) == _numbered(same) == list(range(last + 1, seen[-1].seq + 1))
+        also = await until(late, _ended)
+        assert _numbered(seen) == _numbered(same) == _numbered(also) == list(range(last + 1, seen[-1].seq + 1))
 
 
 async def test_a_lost_workers_turn_goes_on_at_another_and_the_transcript_says_so(tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ class Outbox:
         self._on_stored = on_stored
         self._waiting: deque[Batch] = deque()
         self._has_missed = False
+        self._refused = 0
         self._problem = _UNANSWERED
         self._retrying: asyncio.Task[None] | None = None
         self._try_now = asyncio.Event()
@@ -139,6 +140,11 @@ class Outbox:
             await asyncio.wait([self._retrying], timeout=seconds)
         return self.is_empty
 
+    async def settled(self, seconds: float) -> bool:
+        """All that is in it is stored by then; and not refused, as it is when another daemon has the session now."""
+        refused = self._refused
+        return self.is_empty or (await self.stored_within(seconds) and self._refused == refused)
+
     async def close(self, seconds: float) -> None:
         if not await self.stored_within(seconds) and self._retrying is not None:
             about = {"session": self._session, "batches": len(self._waiting), "reason": self._problem.message}
@@ -165,6 +171,7 @@ class Outbox:
                 missed = False
             self._waiting.popleft()
             if missed:
+                self._refused += 1
                 self.missed()
             delay = _FIRST_RETRY_S
         self._retrying = None

@@ -81,6 +81,8 @@ R = TypeVar("R", bound=Struct)
 REPLAY_LIMIT = 2000
 """A client that missed more events than this gets a snapshot instead."""
 STOP_GRACE = 10.0
+STORED_WITHIN = 20.0
+"""Seconds that one of many waits for the database before it says that a message is not taken."""
 ATTACH_PATIENCE = 10.0
 """Seconds that reading what a client is to be shown may take."""
 _log = logging.getLogger(__name__)
@@ -138,6 +140,8 @@ class Daemon:
         self.drain: Callable[[], Awaitable[None]] | None = None
         """What is awaited before that when a signal says so: one of many lets its turns end, and takes no others."""
         self._draining: asyncio.Task[None] | None = None
+        self.is_one_of_many = False
+        """What it has acknowledged, others go on with when it is lost: so it must be stored."""
         self._updating = asyncio.Lock()
         """Held from comparing the settings a client has seen with those there are to changing them. Without it, of two
         clients that saw the same settings the second would undo the first one's change unawares."""
@@ -462,7 +466,14 @@ class Daemon:
         session = await (await self._manager()).get(op.session)
         if not await asyncio.to_thread(os.path.isdir, session.info.cwd):
             raise gone(session.info.cwd, session.id)
-        return await session.send(parts, op.id, connection.env, again=op.again)
+        sent = await session.send(parts, op.id, connection.env, again=op.again)
+        if self.is_one_of_many and not await session.recorder.outbox.settled(STORED_WITHIN):
+            raise OpenAgentError(
+                "store_unavailable",
+                "The message is not stored yet, and would be lost with this worker.",
+                hint="Send it again; it is not said twice.",
+            )
+        return sent
 
     async def _turn_cancel(self, connection: Connection, op: TurnCancel) -> Cancelled:
         session = await (await self._manager()).get(op.session)
@@ -562,7 +573,7 @@ class Daemon:
             started_at=self.started_at,
             uptime_s=round(time.monotonic() - self._started, 3),
             sessions=sessions,
-            running=manager.running,
+            running=self._running(),
             queued=await manager.runtime.store.count_queued(),
             waiting=load.waiting,
             at_once=load.at_once,
@@ -577,13 +588,20 @@ class Daemon:
             today=manager.runtime.ledger.today(),
         )
 
+    def _running(self) -> int:
+        """Of all that work as one."""
+        behind = self._ready.result()
+        return behind.manager.running + (behind.elsewhere.running if behind.elsewhere is not None else 0)
+
     async def _follow(self, connection: Connection, op: DaemonFollow) -> Done:
         if not op.on:
             self.bus.unfollow(connection)
             return Done()
         self.bus.follow(connection, self._ready.result().reach.hearing(connection.caller))
         if self._metrics is None:
-            self._metrics = asyncio.create_task(LiveMetrics(await self._manager(), self.bus, self.connections).beat())
+            self._metrics = asyncio.create_task(
+                LiveMetrics(await self._manager(), self.bus, self.connections, self._running).beat()
+            )
         return Done()
 
     async def _stop(self, connection: Connection, op: DaemonStop) -> Done:

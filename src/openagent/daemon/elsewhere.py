@@ -9,6 +9,11 @@ from openagent.protocol.op import Op
 
 
 class Elsewhere(Protocol):
+    @property
+    def running(self) -> int:
+        """Turns that run in the others, as they told last."""
+        ...
+
     async def answer(self, connection: Connection, op: Op) -> bool:
         """False: it is for this daemon. True: another has answered, and what it said was passed on as it came."""
         ...

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from openagent.protocol.events import Metrics
@@ -23,8 +24,16 @@ _PAGE_SIZE = re.compile(r"page size of (\d+) bytes")
 
 
 class LiveMetrics:
-    def __init__(self, manager: "SessionManager", bus: "EventBus", connections: "set[Connection]") -> None:
+    def __init__(
+        self,
+        manager: "SessionManager",
+        bus: "EventBus",
+        connections: "set[Connection]",
+        running: Callable[[], int],
+    ) -> None:
+        """`running`: the turns of all daemons that work as one."""
         self._manager = manager
+        self._running = running
         self._bus = bus
         self._connections = connections
         self._own, self._at = time.process_time(), time.monotonic()
@@ -47,7 +56,7 @@ class LiveMetrics:
         return Metrics(
             at=time.time(),
             sessions=await store.count_sessions(),
-            running=self._manager.running,
+            running=self._running(),
             clients=len(self._connections),
             rss_bytes=rss_bytes(),
             cpu_percent=round(percent, 1),

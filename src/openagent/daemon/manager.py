@@ -358,15 +358,15 @@ class SessionManager:
                 _log.error("another daemon took over", extra={"session": session.id})
                 self._roster.leave(session)
 
+    async def put_away_idle(self) -> None:
+        """Also those that somebody follows: another daemon has them from here on. Where files go with their sessions,
+        they go at the end, all together."""
+        if self._carrying is None:
+            await self._roster.put_away_all(_is_at_rest)
+
     def _is_spare(self, session: Session) -> bool:
-        return (
-            not session.busy
-            and not session.inbox.waiting
-            and not session.shell.works_behind
-            and session.recorder.outbox.is_empty
-            and not self._bus.attached(session.id)
-            and not self._bus.watched(session.id)
-        )
+        is_followed = bool(self._bus.attached(session.id)) or self._bus.watched(session.id)
+        return _is_at_rest(session) and not is_followed
 
     async def list(self, op: SessionList, within: Tenant | None = None) -> list[SessionInfo]:
         """`within`: only sessions of this tenant."""
@@ -554,6 +554,15 @@ def _of_another(cwd: str) -> OpenAgentError:
         "invalid_argument",
         f"{cwd} is the clone of one session, and goes with it to other workers.",
         hint="Start a session for the repository: it gets a clone of its own.",
+    )
+
+
+def _is_at_rest(session: Session) -> bool:
+    return (
+        not session.busy
+        and not session.inbox.waiting
+        and not session.shell.works_behind
+        and session.recorder.outbox.is_empty
     )
 
 

@@ -110,14 +110,18 @@ class Roster:
         too_many = len(self._loaded) - self._kept
         if too_many <= 0:
             return
-        needed = {*self._awaited, *(session.info.parent for session in self._loaded.values())}
-        spare = [
-            session
-            for session in self._loaded.values()
-            if session.id not in needed and session not in self._in_hand and self._is_spare(session)
-        ]
+        spare = [session for session in self._unneeded() if self._is_spare(session)]
         for session in spare[:too_many]:
             self._put_away(session)
+
+    def _unneeded(self) -> list[Session]:
+        """Nobody waits for them or works with them, and no other session depends on them."""
+        needed = {*self._awaited, *(session.info.parent for session in self._loaded.values())}
+        return [each for each in self._loaded.values() if each.id not in needed and each not in self._in_hand]
+
+    async def put_away_all(self, which: Callable[[Session], bool]) -> None:
+        leaving = [self._put_away(session) for session in self._unneeded() if which(session)]
+        await asyncio.gather(*leaving, return_exceptions=True)  # what went wrong is in the log
 
     def leave(self, session: Session, then: Afterwards | None = None) -> "asyncio.Task[None]":
         """Put it away, and do what is to follow before anybody can have it again."""

@@ -29,6 +29,9 @@ _POSTGRES_CONNECTIONS = 8
 _CONNECT_TIMEOUT_S = 3
 _UNHEARD_MS = 4_000
 """What was sent to the server and is not confirmed by its machine for so long is lost, and with it the connection."""
+_SILENT_MS = 10_000
+"""A transaction that its daemon does not go on with for so long is ended by the server: a daemon that is frozen would
+keep others from the rows it has locked, until it wakes."""
 _NO_SUCH_PARENT = "23503"
 _SERVER_IS_GONE = ("08", "57P")
 """Beginnings of the SQLSTATEs of a connection that was lost or is refused."""
@@ -126,7 +129,7 @@ def _begin_sqlite_transaction(connection: Connection) -> None:
 
 def _postgresql(url: URL) -> Engine:
     try:
-        return create_engine(
+        engine = create_engine(
             url,
             pool_size=_POSTGRES_CONNECTIONS,
             max_overflow=0,
@@ -139,6 +142,13 @@ def _postgresql(url: URL) -> Engine:
             "The store is set to PostgreSQL, whose driver is not installed.",
             hint="Install it as you installed OpenAgent: `uv tool install 'openagent[postgres]'`, or with pipx or pip.",
         ) from None
+    event.listen(engine, "connect", _prepare_postgresql_connection)
+    return engine
+
+
+def _prepare_postgresql_connection(connection: Any, _record: Any) -> None:
+    connection.execute(f"SET idle_in_transaction_session_timeout = {_SILENT_MS}")
+    connection.commit()
 
 
 def driver_errors(engine: Engine) -> tuple[type[Exception], ...]:

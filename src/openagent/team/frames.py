@@ -44,6 +44,8 @@ class Sign(Struct, frozen=True):
 
     running: int = 0
     labels: list[str] = []
+    draining: bool = False
+    """It lets its turns end, and takes nothing new."""
 
     def serves(self, label: str) -> bool:
         return serves(self.labels, label)

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 import msgspec
@@ -11,6 +11,8 @@ import msgspec
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Daemon
 from openagent.protocol.codec import UndecodableOp, decode_op
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.op import Op
 from openagent.team.frames import Who, read_who, told_to
 from openagent.team.links import Entry, Links
 
@@ -97,6 +99,8 @@ class Hosting:
         self._clients: dict[tuple[str, str], Connection] = {}
         self._seen: dict[str, float] = {}
         self._gap = False
+        self.is_given_away: Callable[[Op], bool] = lambda _op: False
+        """Whether an op is about a session that this worker, which is about to end, has given away."""
 
     def is_remote(self, connection: Connection) -> bool:
         return isinstance(connection.line, RemoteLine)
@@ -110,7 +114,11 @@ class Hosting:
             return
         connection = self.client(gateway, name, read_who(entry[b"w"]))
         try:
-            connection.receive(decode_op(entry[b"b"]))
+            op = decode_op(entry[b"b"])
+            if self.is_given_away(op):
+                connection.refuse(_ending(), op.id)
+            else:
+                connection.receive(op)
         except UndecodableOp as problem:  # of a gateway that is newer than this worker
             connection.refuse(problem, problem.op_id)
 
@@ -152,6 +160,10 @@ class Hosting:
             self._clients.pop(key).close()
         for gateway in gone:
             del self._seen[gateway]
+
+
+def _ending() -> OpenAgentError:
+    return OpenAgentError("shutting_down", "This worker is stopping, and others have its sessions.", hint="Try again.")
 
 
 def encode_who(connection: Connection) -> str:

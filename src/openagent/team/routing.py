@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import count
+from random import random
 from typing import cast
 
 import msgspec
@@ -21,7 +22,7 @@ from openagent.daemon.connection import Connection
 from openagent.plugins.store import Store, Whereabouts
 from openagent.protocol import op_subjects
 from openagent.protocol.codec import encode_event, encode_op
-from openagent.protocol.conversation import AsksList, MessageSend, PendingAsks, Sent
+from openagent.protocol.conversation import AsksList, MessagePage, MessageSend, MessagesPage, PendingAsks, Sent
 from openagent.protocol.daemon import DaemonFollow
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import ConnectionClosing, Failed, Reply
@@ -32,11 +33,13 @@ from openagent.protocol.sessions import (
     SessionAttach,
     SessionCreate,
     SessionDetach,
+    SessionGet,
     SessionImport,
     SessionInfo,
 )
 from openagent.protocol.tasks import TaskFollow, TaskRun, TaskStop
 from openagent.team.frames import DURABLE, OWN_OP, Head, Who, ops_of, read_head, serves, told_to
+from openagent.team.from_store import page_of, snapshot_of
 from openagent.team.links import SIGN_EVERY, Entry, Links
 
 ANSWERED_WITHIN = 30.0
@@ -48,6 +51,8 @@ WORKER_WITHIN = 10.0
 FOR_WORKERS = (SessionCreate, SessionImport, HistoryImport, TaskRun, TaskStop, TaskFollow)
 """Ops that name no session and work with some."""
 _MISSED_AT_ONCE = 500
+_NOT_HERE = ("conflict", "shutting_down")
+"""What a worker says that has not the session."""
 _NOT_FOR_THEM = ("not_found", "permission_denied", "unauthorized")
 _log = logging.getLogger(__name__)
 
@@ -135,6 +140,10 @@ class Routing:
         self.check_sending: CheckSending = _everybody_may
         """Raises for who may not send to a session: what is accepted is theirs to send."""
 
+    @property
+    def running(self) -> int:
+        return sum(sign.running for worker, sign in self._links.workers.items() if worker != self._own)
+
     def start(self) -> None:
         self._catching_up = asyncio.create_task(self._catch_up(), name="team catching up")
 
@@ -159,6 +168,11 @@ class Routing:
         target = await self._target(op)
         if target is None:
             return False
+        if (known := await self._told_by_store(connection, op, target)) is not None:
+            connection.reply(op, known)
+            if isinstance(op, SessionAttach) and isinstance(known, Attached):
+                self._follow_from_store(connection, op, known)
+            return True
         told = await self._ask(connection, op, target, passed_on=True)
         if isinstance(told, Failed):
             if self._may_be_here(target, told):
@@ -174,6 +188,8 @@ class Routing:
         target = await self._target(op)
         if target is None:
             return None
+        if (known := await self._told_by_store(connection, op, target)) is not None:
+            return known
         told = await self._ask(connection, op, target, passed_on=False)
         if isinstance(told, Failed):
             if self._may_be_here(target, told):
@@ -236,12 +252,13 @@ class Routing:
             return await self._ask_in_turn(connection, op, target, passed_on=passed_on)
         worker = await self._worker_for(target)
         told = await self._ask_worker(connection, op, worker, passed_on=passed_on)
-        while isinstance(told, Failed) and told.error.code == "conflict" and isinstance(target, Whereabouts):
-            # Somebody else may have been asked for the same session at the same time, and has it now.
+        while isinstance(told, Failed) and told.error.code in _NOT_HERE and isinstance(target, Whereabouts):
+            # Somebody else may have been asked for the same session at the same time, and has it now; or this one ends.
             target = await self._store.whereabouts(target.session)
-            if target.holder in ("", worker):
+            others = [each for each in self._serving(target.info.settings.label) if each != worker]
+            if target.holder == worker or (not target.holder and (told.error.code == "conflict" or not others)):
                 break
-            worker = await self._worker_for(target)
+            worker = await self._worker_for(target) if target.holder else _same_for_all(target.session, others)
             told = await self._ask_worker(connection, op, worker, passed_on=passed_on)
         if isinstance(told, Reply):
             await self._note(connection, op)
@@ -331,6 +348,30 @@ class Routing:
         own = msgspec.structs.replace(op, id=self._own_id("asks"))
         return await self._ask_worker(connection, own, worker, passed_on=False)
 
+    # Without Redis
+
+    async def _told_by_store(
+        self, connection: Connection, op: Op, target: "Whereabouts | str | list[str]"
+    ) -> SessionInfo | MessagePage | Attached | None:
+        """What has been said can be read when no worker can be asked. None: one has to be."""
+        if self._links.is_up or not isinstance(target, Whereabouts) or not await _may_read(connection, target.info):
+            return None
+        if isinstance(op, SessionGet):
+            return target.info
+        if isinstance(op, MessagesPage):
+            return await page_of(self._store, msgspec.structs.replace(op, session=target.session))
+        if isinstance(op, SessionAttach):
+            if op.after is not None and op.after <= target.info.seq:
+                return Attached(target.session, target.info.seq)
+            snapshot = await snapshot_of(self._store, target.session, op.messages)
+            return Attached(target.session, snapshot.seq, snapshot) if snapshot is not None else None
+        return None
+
+    def _follow_from_store(self, connection: Connection, op: SessionAttach, told: Attached) -> None:
+        seen = told.seq if told.snapshot is not None or op.after is None else op.after
+        self._attachments[self._name(connection), told.session] = Attachment(connection, told.session, "", seen)
+        self._changed.set()
+
     # Which worker
 
     async def _worker_for(self, target: "Whereabouts | str") -> str:
@@ -351,14 +392,17 @@ class Routing:
         return _same_for_all(target.session, found)
 
     def _serving(self, label: str) -> list[str]:
-        return [name for name, sign in self._links.workers.items() if sign.serves(label)]
+        """Workers that take something new; where all of them are about to end, all."""
+        found = {name: sign for name, sign in self._links.workers.items() if sign.serves(label)}
+        return [name for name, sign in found.items() if not sign.draining] or list(found)
 
     async def _some_worker(self) -> str:
+        """Any of those with the fewest turns: what each runs is told now and then only."""
         await self._wait_for(lambda: bool(self._links.workers))
         if not self._links.workers:
             raise _unreachable(self._links.is_up)
         among = self._serving("") or list(self._links.workers)
-        return min(among, key=lambda each: (self._links.workers[each].running, next(self._numbers)))
+        return min(among, key=lambda each: (self._links.workers[each].running, random()))  # noqa: S311
 
     async def _wait_for(self, is_there: Callable[[], bool], within: float = WORKER_WITHIN) -> None:
         with suppress(TimeoutError):
@@ -492,10 +536,20 @@ class Routing:
         for followed in self._attachments.values():
             if followed.worker and followed.worker not in workers:
                 self._lose(followed)
+        await self._leave_those_that_end()
         self._terminals = {each: worker for each, worker in self._terminals.items() if worker in workers}
         for told in self._followers.values():
             told.intersection_update(workers)
         self._tell_followers()
+
+    async def _leave_those_that_end(self) -> None:
+        """A worker that lets its turns end gives its other sessions away, and says nothing more of them."""
+        ending = {worker for worker, sign in self._links.workers.items() if sign.draining}
+        for followed in [each for each in self._attachments.values() if each.worker in ending and not each.joining]:
+            with suppress(OpenAgentError):  # deleted, or the database is away: the next look tells
+                where = await self._store.whereabouts(followed.session)
+                if where.holder != followed.worker:
+                    self._lose(followed)
 
     async def _catch_up(self) -> None:
         while True:
@@ -546,6 +600,12 @@ class Routing:
 
 def _takes_long(op: Op) -> bool:
     return type(op).waits or (isinstance(op, SessionCreate) and bool(op.repository))
+
+
+async def _may_read(connection: Connection, info: SessionInfo) -> bool:
+    """Whose own it is, or their team's. Who was let in as a guest waits: the worker knows them."""
+    within = await connection.within()
+    return (within is None or within.holds(info)) and await connection.is_welcome()
 
 
 def _same_for_all(session: str, workers: list[str]) -> str:

@@ -12,8 +12,10 @@ from openagent.daemon.daemon import Daemon
 from openagent.daemon.manager import SessionManager
 from openagent.plugins.admission import Backlog
 from openagent.plugins.carrying import Carrying
+from openagent.protocol import op_subjects
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import TurnCompleted
+from openagent.protocol.op import Op
 from openagent.protocol.sessions import SessionInfo
 from openagent.team.frames import ANY, Sign, ops_of, sign_of, told_to
 from openagent.team.hosting import Hosting
@@ -24,6 +26,8 @@ from openagent.team.turn_jobs import TURNS, Accepting, TurnJobs, backlog, make_a
 Role = Literal["all", "gateway", "worker"]
 SIGN_LASTS = 0.75
 """Of the time after which a worker is lost: nobody waits for its answers any more when others may have its sessions."""
+_WHOLE_ID = 16
+"""Characters of a session's id; what is shorter is the beginning of one."""
 _log = logging.getLogger(__name__)
 
 
@@ -83,6 +87,8 @@ class TeamService:
         )
         self.routing.is_remote = self._hosting.is_remote
         self.routing.dismiss = daemon.dismiss_here
+        daemon.is_one_of_many = True
+        self._hosting.is_given_away = self._is_given_away
         self._jobs = (
             TurnJobs(
                 self._app,
@@ -100,6 +106,12 @@ class TeamService:
             if self._worker
             else None
         )
+
+    def _is_given_away(self, op: Op) -> bool:
+        if self._jobs is None or not self._jobs.draining:
+            return False
+        named = [value for kind, value in op_subjects.named(op) if kind == "session"]
+        return any(len(each) == _WHOLE_ID and self._manager.loaded(each) is None for each in named)
 
     @property
     def has_sessions(self) -> bool:
@@ -157,7 +169,9 @@ class TeamService:
         return [sign_of("gateway", self._gateway), *worker]
 
     def _sign(self) -> tuple[list[str], Sign]:
-        return self._keys(), Sign(running=self._manager.running, labels=list(self._part.labels))
+        draining = self._jobs is not None and self._jobs.draining
+        sign = Sign(running=self._manager.running, labels=list(self._part.labels), draining=draining)
+        return self._keys(), sign
 
     def _lost(self) -> None:
         self.routing.lost()

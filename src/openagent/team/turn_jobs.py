@@ -9,7 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any, NamedTuple, Protocol
 
 from procrastinate import App, BaseRetryStrategy, JobContext, PsycopgConnector, RetryDecision
@@ -33,6 +33,7 @@ from openagent.protocol.messages import TextPart
 from openagent.team.frames import Who, read_who
 from openagent.team.hosting import encode_who
 from openagent.team.routing import SAID_WITHIN
+from openagent.team.steady_jobs import SteadyJobs
 
 TURNS = "turns"
 """The queue of workers without labels."""
@@ -43,7 +44,10 @@ RESCUE = "* * * * * */3"
 """Every three seconds (they stand last) it is looked for what lost workers left."""
 HOURLY = "17 * * * *"
 MOST_TAKEOVERS = 5
+TRY_AGAIN = ("store_unavailable", "shutting_down")
+"""What says nothing about the message: it is said later, or by another worker."""
 _CHECK_EVERY = 5.0
+_LET_GO_EVERY = 0.5
 _POOL = 6
 TAKEN_OVER = (
     "The worker that ran this turn was lost, and another one has taken it over. What it had done until then stands"
@@ -79,17 +83,21 @@ class HeldElsewhereError(Exception):
         self.holder = holder
 
 
+class NotKeptError(Exception):
+    """The session was taken from this worker in mid-turn: the job has to go on where it is now."""
+
+
 class _ToWhomItBelongs(BaseRetryStrategy):
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
         if isinstance(exception, HeldElsewhereError):
             return RetryDecision(retry_in={"seconds": 0}, queue=queue_of(exception.holder))
-        if isinstance(exception, OpenAgentError) and exception.info.code != "store_unavailable":
+        if isinstance(exception, OpenAgentError) and exception.info.code not in (*TRY_AGAIN, "conflict"):
             return None
         if isinstance(exception, OpenAgentError):  # until the store is there again: the message was accepted
             return RetryDecision(retry_in={"seconds": min(1 + job.attempts // 5, 30)}, queue=_back_to(job))
         if job.attempts > 50:
             return None
-        # Cut off by the end of this worker, or by a database that was away for a while.
+        # Cut off by the end of this worker, a database that was away for a while, or another who took the session.
         return RetryDecision(retry_in={"seconds": 1}, queue=_back_to(job))
 
 
@@ -111,7 +119,17 @@ class Answering(Protocol):
 
 def make_app(url: str) -> App:
     plain = url.replace("postgresql+psycopg://", "postgresql://", 1)
-    return App(connector=PsycopgConnector(conninfo=plain, min_size=1, max_size=_POOL, timeout=10))
+    logging.getLogger("procrastinate").setLevel(logging.WARNING)  # else it writes down what people say, job by job
+    pool: dict[str, Any] = {"min_size": 1, "max_size": _POOL, "timeout": 10, "configure": _prepare_connection}
+    app = App(connector=PsycopgConnector(conninfo=plain, **pool))
+    app.job_manager = SteadyJobs(app.connector)
+    return app
+
+
+async def _prepare_connection(connection: Any) -> None:
+    """A worker that is frozen in the middle of a transaction would keep its jobs from those who are to take them."""
+    await connection.execute("SET idle_in_transaction_session_timeout = '10s'")
+    await connection.commit()
 
 
 async def open_app(app: App) -> None:
@@ -206,7 +224,7 @@ class TurnJobs:
         self._guarding: set[asyncio.Task[None]] = set()
         self._at_work: set[int] = set()
         """The jobs that run here."""
-        self._draining = False
+        self.draining = False
         bus.subscribe(TurnCompleted, self._ended)
         bus.subscribe(SessionDeleted, self._ended)
         bus.subscribe(TurnStarted, self._started)
@@ -223,12 +241,31 @@ class TurnJobs:
 
     async def drain(self) -> None:
         """No more jobs are taken; those that run may end, for a while. The others are left to other workers."""
-        self._draining = True
+        self.draining = True
+        _log.info("no more jobs are taken")
         if self._running is not None:
+            letting_go = asyncio.create_task(self._let_go(), name="team letting go")
             self._running.cancel()
             await asyncio.gather(self._running, return_exceptions=True)
+            letting_go.cancel()
+            await asyncio.gather(letting_go, return_exceptions=True)
             self._running = None
         await asyncio.gather(*self._guarding, return_exceptions=True)
+
+    async def _let_go(self) -> None:
+        """Nobody waits for turns that are not their own: sessions at rest, and what is to be said in them, are others'
+        at once."""
+        while True:
+            try:
+                await self._manager.put_away_idle()
+                for job in await self._app.job_manager.list_jobs_async(
+                    queue=queue_of(self._worker), status=Status.TODO.value
+                ):
+                    if self._manager.loaded(job.lock or "") is None:
+                        await self._hand_on(job)
+            except (OpenAgentError, ConnectorException) as problem:
+                _log.info("not let go yet", extra={"reason": str(problem)})
+            await asyncio.sleep(_LET_GO_EVERY)
 
     async def _run(self) -> None:
         while True:
@@ -296,15 +333,17 @@ class TurnJobs:
     ) -> None:
         """Without an op it stands for a turn that runs already."""
         rests = self._resting.setdefault(session, asyncio.Event())
+        decoded = decode_op(op.encode()) if op else None
+        message = decoded if isinstance(decoded, MessageSend) else None
         try:
             with in_use():
                 found = await self._take(session)
-                message = decode_op(op.encode()) if op else None
-                if isinstance(message, MessageSend) and not await self._was_said(found, message.id, since):
-                    await self._say(found, message, Return(gateway, client, who, at))
-                else:
+                if message is None or await self._was_said(found, message.id, since):
                     await self._go_on(found)
+                elif not await self._say(found, message, Return(gateway, client, who, at)):
+                    return
             await self._until_it_rests(session, rests)
+            await self._check_kept(session, message, since)
         finally:
             if self._resting.get(session) is rests:
                 del self._resting[session]
@@ -315,26 +354,33 @@ class TurnJobs:
         except OpenAgentError as problem:
             if problem.info.code != "conflict":
                 raise
-            where = await self._store.whereabouts(session)
-            if where.holder in ("", self._worker):  # it changes hands right now
-                await asyncio.sleep(0.5)
-            raise HeldElsewhereError(where.holder or self._worker) from None
+            raise await self._held_elsewhere(session) from None
+
+    async def _held_elsewhere(self, session: str) -> HeldElsewhereError:
+        where = await self._store.whereabouts(session)
+        if where.holder in ("", self._worker):  # it changes hands right now
+            await asyncio.sleep(0.5)
+        return HeldElsewhereError(where.holder or self._worker)
 
     async def _was_said(self, session: Session, op_id: str, since: int) -> bool:
         return any(event.seq > since for event in await session.recorder.outbox.messages_of(op_id))
 
-    async def _say(self, session: Session, message: MessageSend, to: Return) -> None:
+    async def _say(self, session: Session, message: MessageSend, to: Return) -> bool:
+        """False: it was refused, and whoever sent it is told."""
         with self._answering.answering(to.gateway, to.client, read_who(to.who.encode())) as connection:
             try:
                 sent = await self._perform(connection, message)
             except OpenAgentError as problem:
-                if problem.info.code in ("store_unavailable", "shutting_down"):
+                if problem.info.code in TRY_AGAIN:
                     raise
+                if problem.info.code == "conflict" and session.id not in await self._store.kept():
+                    raise await self._held_elsewhere(session.id) from None
                 connection.refuse(problem, message.id)
                 if time.time() - to.at > SAID_WITHIN:  # the sender was told that it is accepted
                     session.post(ErrorRaised(error=problem.info), op_id=message.id)
-            else:
-                connection.reply(message, sent)
+                return False
+            connection.reply(message, sent)
+            return True
 
     async def _go_on(self, session: Session) -> None:
         """With a turn that a lost worker had begun, and that nobody has gone on with since."""
@@ -351,9 +397,9 @@ class TurnJobs:
             await session.send([TextPart(TAKEN_OVER)], f"taken-over-{newest}", again=True)
 
     async def _until_it_rests(self, session: str, rests: asyncio.Event) -> None:
-        while True:
-            found = self._manager.loaded(session)
-            if found is None or not (found.running or found.inbox.goes_on):
+        """And all of it is stored: until then it is this worker's alone, and lost with it."""
+        while (found := self._manager.loaded(session)) is not None:
+            if not (found.running or found.inbox.goes_on) and found.recorder.outbox.is_empty:
                 return
             rests.clear()
             try:
@@ -361,6 +407,24 @@ class TurnJobs:
                     await rests.wait()
             except TimeoutError:
                 pass
+
+    async def _check_kept(self, session: str, message: MessageSend | None, since: int) -> None:
+        """The session may have been taken from here meanwhile, and with it what was not stored yet."""
+        try:
+            stored = await self._store.session(session)
+        except OpenAgentError as problem:
+            if problem.info.code != "not_found":
+                raise
+            return  # it was deleted
+        if message is not None:
+            told = await self._store.messages_of(session, message.id)
+            if not any(event.seq > since for event in told):
+                raise NotKeptError
+        if self._manager.loaded(session) is None:
+            newest = stored.info.turn_count
+            ends = await self._store.turns(session, first=newest, last=newest)
+            if stored.open_turn or any(end.reason == "interrupted" for end in ends):
+                raise NotKeptError
 
     def _ended(self, event: TurnCompleted | SessionDeleted) -> None:
         if (rests := self._resting.get(event.session)) is not None:
@@ -370,7 +434,7 @@ class TurnJobs:
     def _started(self, event: TurnStarted) -> None:
         """A turn that no job stands for gets one, so that it is taken over too."""
         found = self._manager.loaded(event.session)
-        if self._draining or event.session in self._resting or found is None or found.info.parent:
+        if self.draining or event.session in self._resting or found is None or found.info.parent:
             return
         task = asyncio.create_task(self._guard(event.session, found.info.settings.label))
         self._guarding.add(task)
@@ -398,17 +462,22 @@ class TurnJobs:
                     await self._hand_on(job)
 
     async def _hand_on(self, job: Job) -> None:
-        """As a job of its own: one who was frozen and ends the old one later ends nothing else."""
+        """As a job of its own: one who was frozen and ends the old one later ends nothing else. Both in one statement:
+        however it goes, there is one."""
         if job.id is None:
             return
-        if job.task_name == "turn":
-            _log.warning("a turn is handed on", extra={"session": job.lock, "job": job.id})
-            again = self._app.configure_task("turn", lock=job.lock, queue=_back_to(job))
-            await again.defer_async(**dict(job.task_kwargs))
-        try:
-            await self._app.job_manager.finish_job_by_id_async(job.id, Status.FAILED, delete_job=True)
-        except ConnectorException as problem:  # it has ended meanwhile
-            _log.info("was handed on already", extra={"job": job.id, "reason": str(problem)})
+        if job.task_name != "turn":
+            with suppress(ConnectorException):  # it has ended meanwhile
+                await self._app.job_manager.finish_job_by_id_async(job.id, Status.FAILED, delete_job=True)
+            return
+        _log.warning("a turn is handed on", extra={"session": job.lock, "job": job.id})
+        await self._app.connector.execute_query_async(
+            "WITH old AS (DELETE FROM procrastinate_jobs WHERE id = %(job)s RETURNING task_name, priority, lock, args)"
+            " INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, args)"
+            " SELECT %(queue)s, task_name, priority, lock, args FROM old",
+            job=job.id,
+            queue=_back_to(job),
+        )
 
     async def _every_hour(self, timestamp: int) -> None:
         await self._hourly()

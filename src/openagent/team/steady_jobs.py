@@ -1,0 +1,48 @@
+"""procrastinate's jobs over connections that may break.
+
+Its worker ends with the first query that fails: it takes nothing new until all that it runs has ended, which may be
+long, and gives no sign of life meanwhile, so that others take its jobs for lost ones. A connection that breaks is no
+reason for that: the same is asked again a moment later.
+"""
+
+import logging
+from collections.abc import Iterable
+
+from procrastinate.exceptions import ConnectorException
+from procrastinate.jobs import Job
+from procrastinate.manager import JobManager
+
+_BROKEN = ("08", "25P", "53", "57P")
+"""Beginnings of the SQLSTATEs of a connection that was lost, cut or refused."""
+_log = logging.getLogger(__name__)
+
+
+class SteadyJobs(JobManager):
+    async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
+        """What was given over a connection that broke then is found among the forgotten ones."""
+        try:
+            return await super().fetch_job(queues, worker_id)
+        except ConnectorException as problem:
+            _only_broken(problem, "no job was taken")
+            return None
+
+    async def update_heartbeat(self, worker_id: int) -> None:
+        try:
+            await super().update_heartbeat(worker_id)
+        except ConnectorException as problem:
+            _only_broken(problem, "no sign of life for the jobs")
+
+    async def defer_periodic_job(self, job: Job, periodic_id: str, defer_timestamp: int) -> int | None:
+        try:
+            return await super().defer_periodic_job(job, periodic_id, defer_timestamp)
+        except ConnectorException as problem:
+            _only_broken(problem, "a periodic job was left out")
+            return None
+
+
+def _only_broken(problem: ConnectorException, what: str) -> None:
+    """Anything else, such as a worker that the database does not know any more, ends the worker, and begins it anew."""
+    state: str | None = getattr(problem.__cause__, "sqlstate", None)
+    if state is not None and not state.startswith(_BROKEN):
+        raise problem
+    _log.warning(what, extra={"reason": str(problem.__cause__)})

@@ -1,0 +1,141 @@
+"""A worker that is told to stop, several doors to one team, and processes that are both."""
+
+import asyncio
+import os
+import signal
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from benchmarks.cluster import Cluster, Member, cluster
+from openagent.client import Client
+from openagent.protocol import events as e
+from openagent.protocol.daemon import DaemonStatus
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.tokens import TokensCreate, TokensRevoke
+from tests.interaction.doing import messages_of, shell
+from tests.interaction.house import PATIENCE, until
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
+
+
+def _ended(event: e.AnyEvent) -> bool:
+    return isinstance(event, e.TurnCompleted)
+
+
+async def _running(client: Client) -> int:
+    return (await client.request(DaemonStatus(id=client.next_id()))).running
+
+
+async def _said_by(member: Member, words: str) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while words not in member.log:
+            await asyncio.sleep(0.05)
+
+
+async def test_a_worker_that_is_to_stop_ends_its_turn_and_gives_the_rest_away_at_once(tmp_path: Path) -> None:
+    script = {
+        "conversations": [
+            {"name": "long", "match": "long", "steps": [shell("echo begun; cat gate"), {"text": "Ended here."}]},
+            {"name": "short", "steps": [{"text": "Said."}], "loop": True},
+        ]
+    }
+    async with cluster(tmp_path, script, gateways=1, workers=1) as team, AsyncExitStack() as stack:
+        os.mkfifo(team.workspace / "gate")
+        client = await stack.enter_async_context(await team.gateways[0].client())
+        (ending,) = team.workers
+        idle = await client.attach((await client.create_session(str(team.workspace))).id)
+        await client.send(idle.session, "first")
+        await until(idle, _ended)
+        long = await client.attach((await client.create_session(str(team.workspace))).id)
+        await client.send(long.session, "long")
+        await until(long, lambda event: isinstance(event, e.ToolOutput) and "begun" in event.text)
+        async with asyncio.timeout(PATIENCE):
+            while await _running(client) != 1:
+                await asyncio.sleep(0.1)
+
+        other = Member(team, "worker", "other")
+        await other.start()
+        await (await other.client()).close()
+        team.workers.append(other)
+        ending.send(signal.SIGTERM)
+        await _said_by(ending, "no more jobs are taken")
+        await client.send(idle.session, "second")
+        seen = await until(idle, _ended)
+        assert team.holder_of(idle.session) is other, "nobody waits for somebody else's turn"
+        assert isinstance(seen[-1], e.TurnCompleted)
+        assert seen[-1].text == "Said."
+        assert team.holder_of(long.session) is ending
+
+        (team.workspace / "gate").write_text("go on\n")
+        seen = await until(long, _ended)
+        assert isinstance(seen[-1], e.TurnCompleted)
+        assert (seen[-1].reason, seen[-1].text) == ("done", "Ended here.")
+        assert ending.process is not None
+        assert await ending.process.wait() == 0
+        await client.send(long.session, "more")
+        await until(long, _ended)
+        assert team.holder_of(long.session) is other
+        said = [message.text for message in await messages_of(client, long.session) if message.role == "user"]
+        assert said == ["long", "more"]
+
+
+async def test_a_session_goes_on_at_another_door_and_a_revoked_token_opens_none(tmp_path: Path) -> None:
+    script = {"steps": [{"text": "Said."}], "loop": True}
+    async with cluster(tmp_path, script, workers=1) as team, AsyncExitStack() as stack:
+        owner = await stack.enter_async_context(await team.gateways[0].client())
+        await (await team.gateways[1].client()).close()
+        made = await owner.request(
+            TokensCreate(id=owner.next_id(), name="two doors", scopes=["read", "chat"], roots=[str(team.workspace)])
+        )
+        with_token = {"Authorization": f"Bearer {made.secret}"}
+        one, other = (
+            httpx2.AsyncClient(base_url=f"http://127.0.0.1:{gateway.port}", headers=with_token, timeout=PATIENCE)
+            for gateway in team.gateways
+        )
+        async with one, other:
+            created = await one.post("/api/agents", json={"cwd": str(team.workspace)})
+            assert created.status_code == 201, created.text
+            session = created.json()["id"]
+            seen = await owner.attach(session)
+            sent = await other.post(f"/api/agents/{session}/message", json={"text": "over the other door"})
+            assert sent.is_success, sent.text
+            await until(seen, _ended)
+            page = (await one.get(f"/api/agents/{session}/messages")).json()
+            assert [message["role"] for message in page["items"]] == ["user", "assistant"]
+
+            await owner.request(TokensRevoke(id=owner.next_id(), token="two doors"))
+            for door in (other, one):
+                assert (await door.get(f"/api/agents/{session}")).status_code == 401
+
+
+async def test_two_processes_that_are_both_have_one_store_and_serve_each_others_sessions(tmp_path: Path) -> None:
+    script = {"steps": [{"text": "Said."}], "loop": True}
+    async with cluster(tmp_path, script, gateways=0, workers=0) as team, AsyncExitStack() as stack:
+        one, other = await _both_in_one(team, "one"), await _both_in_one(team, "other")
+        here, there = [await stack.enter_async_context(await each.client()) for each in (one, other)]
+        session = (await here.create_session(str(team.workspace))).id
+        assert team.holder_of(session) is one
+        followed = await there.attach(session)
+        await there.send(session, "from the other")
+        seen = await until(followed, _ended)
+        assert isinstance(seen[-1], e.TurnCompleted)
+        assert seen[-1].text == "Said."
+
+        one.send(signal.SIGTERM)
+        assert one.process is not None
+        assert await one.process.wait() == 0
+        with pytest.raises((OpenAgentError, OSError)):
+            await here.send(session, "nobody hears it")
+        await there.send(session, "goes on")
+        await until(followed, _ended)
+        assert team.holder_of(session) is other
+
+
+async def _both_in_one(team: Cluster, name: str) -> Member:
+    member = Member(team, "all", name)
+    team.workers.append(member)
+    await member.start()
+    return member

@@ -1,8 +1,10 @@
 """A team under fire: users send messages while workers, gateways, Redis and database connections are taken away.
 
     python -m benchmarks.chaos --users 10 --sessions 3 --seconds 120
+    python -m benchmarks.chaos --haproxy --users 100 --sessions 3 --seconds 600 --every 20 --write
 
-At the end all must be quiet, and every message that was acknowledged stands in its session once, answered once.
+At the end all must be quiet, and every message that was acknowledged stands in its session once, answered once. With
+`--write` the tables become a part of benchmarks/results/team.md.
 """
 
 import argparse
@@ -11,18 +13,19 @@ import contextlib
 import random
 import shutil
 import signal
-import statistics
 import sys
 import tempfile
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
+from benchmarks.chaos_report import Fault, Found, Spoken, as_markdown, judge, write
 from benchmarks.cluster import Balancer, Cluster, Member, cluster
+from benchmarks.processes import memory_mb
 from openagent.client import Client, connect
 from openagent.protocol.conversation import MessageSend, MessagesPage
 from openagent.protocol.errors import OpenAgentError
@@ -37,8 +40,15 @@ SCRIPT: dict[str, Any] = {
     "steps": [{"text": "You said: {last_user}"}],
     "loop": True,
 }
-TAKEN_OVER = "has taken it over"
 QUIET_WITHIN = 180.0
+DONE_WITHIN = 120.0
+"""Seconds after which a user stops trying to get one thing done, and it counts as stuck."""
+READ_WITHIN = 300.0
+FROZEN_S = 60.0
+
+
+class GaveUpError(Exception):
+    """Nobody did it for so long that nobody waits any more."""
 
 
 class User:
@@ -51,8 +61,8 @@ class User:
         self._client: Client | None = None
         self.sessions: list[str] = []
         self._said = 0
-        self.acknowledged: dict[str, tuple[str, float]] = {}
-        """By what a message says: its session, and when it was acknowledged."""
+        self.spoken: list[Spoken] = []
+        self.given_up: list[str] = []
         self.refused: Counter[str] = Counter()
 
     async def _at_a_gateway(self) -> Client:
@@ -81,6 +91,13 @@ class User:
 
     async def _do(self, what: Callable[[Client], Awaitable[Any]]) -> Any:
         """Until it is done, through whichever gateway answers."""
+        try:
+            async with asyncio.timeout(DONE_WITHIN):
+                return await self._try_until_done(what)
+        except TimeoutError:
+            raise GaveUpError from None
+
+    async def _try_until_done(self, what: Callable[[Client], Awaitable[Any]]) -> Any:
         while True:
             client = await self._at_a_gateway()
             try:
@@ -92,7 +109,8 @@ class User:
                 if code not in ("busy", "store_unavailable", "conflict"):
                     self._client = None
                     with contextlib.suppress(Exception):
-                        await client.close()
+                        async with asyncio.timeout(5):
+                            await client.close()
                 await asyncio.sleep(0.3)
 
     async def begin(self, sessions: int) -> None:
@@ -106,11 +124,25 @@ class User:
             session = self.sessions[number % len(self.sessions)]
             text = f"message {number} of user {self.number}"
             op = MessageSend(id=f"chaos-{self.number}-{number}", session=session, text=text, again=True)
-            await self._do(lambda client, op=op: client.request(op))
-            self.acknowledged[text] = (session, time.time())
+            asked = time.time()
+            try:
+                await self._do(lambda client, op=op: client.request(op))
+            except GaveUpError:
+                self.given_up.append(f"{text} to {session}")
+                continue
+            self.spoken.append(Spoken(text, session, asked, time.time()))
             await asyncio.sleep(random.uniform(0.3, 1.7) * pause)
 
-    async def read(self, session: str) -> list[Message]:
+    async def read_all(self) -> dict[str, list[Message]]:
+        said = dict[str, list[Message]]()
+        for session in self.sessions:
+            try:
+                said[session] = await self._read(session)
+            except GaveUpError:
+                self.given_up.append(f"reading {session}")
+        return said
+
+    async def _read(self, session: str) -> list[Message]:
         pages: list[Message] = []
         before: int | None = None
         while True:
@@ -122,10 +154,18 @@ class User:
             before = page.messages[0].number
 
 
+def _rows(team: Cluster, asked: str, values: list[Any] | None = None) -> list[tuple[Any, ...]]:
+    with psycopg.connect(team.database, autocommit=True, connect_timeout=10) as connection:
+        return connection.execute(asked, values).fetchall()  # pyright: ignore[reportArgumentType]
+
+
 class Faults:
-    def __init__(self, team: Cluster) -> None:
+    def __init__(self, team: Cluster, lost_after: float) -> None:
         self._team = team
-        self.done: list[tuple[float, str]] = []
+        self._lost_after = lost_after
+        self.done: list[Fault] = []
+        self._troubled: set[str] = set()
+        """Those that are down or frozen: the next trouble is somebody else's."""
         self._later: list[asyncio.Task[None]] = []
 
     async def until(self, end: float, every: float, only: str) -> None:
@@ -138,52 +178,87 @@ class Faults:
             turn += 1
         await asyncio.gather(*self._later)
 
-    def _note(self, what: str) -> None:
-        self.done.append((time.time(), what))
+    def _note(self, kind: str, what: str, lasts: float, sessions: frozenset[str] | None = None) -> None:
+        self.done.append(Fault(time.time(), kind, lasts, sessions))
         print(f"  {time.strftime('%H:%M:%S')} {what}", flush=True)
 
-    def _soon(self, seconds: float, what: Callable[[], Awaitable[None]]) -> None:
+    def _soon(self, seconds: float, what: Callable[[], Awaitable[None]], member: Member | None = None) -> None:
+        if member is not None:
+            self._troubled.add(member.name)
+
         async def later() -> None:
             await asyncio.sleep(seconds)
             await what()
+            if member is not None:
+                self._troubled.discard(member.name)
 
         self._later.append(asyncio.create_task(later()))
 
-    async def _kill(self, member: Member) -> None:
-        if member.process is None:
-            return
-        self._note(f"{member.name} killed")
-        await member.kill()
-        self._soon(8, member.start)
+    def _one_of(self, members: list[Member]) -> Member | None:
+        well = [each for each in members if each.name not in self._troubled]
+        return random.choice(well) if well else None
+
+    def _had_by(self, worker: Member) -> frozenset[str]:
+        asked = "SELECT sessions.id FROM sessions JOIN daemons ON sessions.daemon = daemons.id WHERE home = %s"
+        return frozenset(str(row[0]) for row in _rows(self._team, asked, [str(worker.home)]))
 
     async def kill_worker(self) -> None:
-        await self._kill(random.choice(self._team.workers))
+        if (worker := self._one_of(self._team.workers)) is not None:
+            had = await asyncio.to_thread(self._had_by, worker)
+            self._note("a worker killed", f"{worker.name} killed", self._lost_after + 10, had)
+            await worker.kill()
+            self._soon(8, worker.start, worker)
 
     async def kill_gateway(self) -> None:
-        await self._kill(random.choice(self._team.gateways))
+        if (gateway := self._one_of(self._team.gateways)) is not None:
+            self._note("a gateway killed", f"{gateway.name} killed", 5)
+            await gateway.kill()
+            self._soon(8, gateway.start, gateway)
 
     async def restart_redis(self) -> None:
-        self._note("redis stopped for 3 s")
+        self._note("Redis stopped for 3 s, and empty then", "redis stopped for 3 s", 5)
         await self._team.redis.stop()
         self._soon(3, self._team.redis.start)
 
     async def cut_database(self) -> None:
-        with psycopg.connect(self._team.database, autocommit=True) as connection:
-            cut = connection.execute(
-                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-                " WHERE pid <> pg_backend_pid() AND datname = current_database()"
-            ).fetchone()
-        self._note(f"{cut[0] if cut else 0} database connections cut")
+        self._note("all connections to PostgreSQL cut", "database connections cut", 5)
+        await asyncio.to_thread(
+            _rows,
+            self._team,
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE pid <> pg_backend_pid() AND datname = current_database()",
+        )
 
     async def freeze_worker(self) -> None:
-        member = random.choice(self._team.workers)
-        self._note(f"{member.name} frozen for 60 s")
-        member.send(signal.SIGSTOP)
+        if (worker := self._one_of(self._team.workers)) is not None:
+            had = await asyncio.to_thread(self._had_by, worker)
+            self._note(f"a worker frozen for {FROZEN_S:g} s", f"{worker.name} frozen", self._lost_after + 10, had)
+            worker.send(signal.SIGSTOP)
 
-        async def wake() -> None:
-            member.send(signal.SIGCONT)
+            async def wake() -> None:
+                worker.send(signal.SIGCONT)
 
-        self._soon(60, wake)
+            self._soon(FROZEN_S, wake, worker)
+
+
+class Memory:
+    """The most that a process of each kind took, and the least that the machine had left."""
+
+    def __init__(self, team: Cluster) -> None:
+        self._team = team
+        self.most: Counter[str] = Counter()
+        self.least_left = float("inf")
+
+    async def watch(self) -> None:
+        while True:
+            for member in self._team.members:
+                if member.process is not None:
+                    with contextlib.suppress(OSError, StopIteration):
+                        self.most[member.role] = max(self.most[member.role], round(memory_mb(member.process.pid)))
+            lines = Path("/proc/meminfo").read_text().splitlines()
+            left = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+            self.least_left = min(self.least_left, left / 1024**2)
+            await asyncio.sleep(1)
 
 
 async def quiet(team: Cluster) -> float:
@@ -192,68 +267,29 @@ async def quiet(team: Cluster) -> float:
         "SELECT (SELECT count(*) FROM sessions WHERE open_turn <> 0 OR queued <> 0)"
         " + (SELECT count(*) FROM procrastinate_jobs WHERE task_name = 'turn' AND status IN ('todo', 'doing'))"
     )
-    while time.monotonic() - began < QUIET_WITHIN:
-        with psycopg.connect(team.database) as connection:
-            row = connection.execute(asked).fetchone()
-        if row is not None and row[0] == 0:
-            break
+    while time.monotonic() - began < QUIET_WITHIN and (await asyncio.to_thread(_rows, team, asked))[0][0]:
         await asyncio.sleep(1)
     return time.monotonic() - began
 
 
-def stuck(team: Cluster) -> list[Any]:
-    with psycopg.connect(team.database) as connection:
-        return connection.execute(
-            "SELECT id, status, open_turn, queued FROM sessions WHERE open_turn <> 0 OR queued <> 0"
-            " OR status NOT IN ('idle', 'error')"
-        ).fetchall()
+def stuck(team: Cluster) -> list[str]:
+    asked = (
+        "SELECT id, status, open_turn, queued FROM sessions WHERE open_turn <> 0 OR queued <> 0"
+        " OR status NOT IN ('idle', 'error')"
+    )
+    return [str(row) for row in _rows(team, asked)]
 
 
-def judge(said: dict[str, list[Message]], users: list[User], happened: list[tuple[float, str]]) -> dict[str, Any]:
-    lost, doubled, unanswered, twice = list[str](), list[str](), list[str](), list[str]()
-    waits: dict[str, tuple[float, float]] = {}
-    for user in users:
-        for text, (session, at) in user.acknowledged.items():
-            messages = said[session]
-            places = [place for place, each in enumerate(messages) if each.role == "user" and each.text == text]
-            if not places:
-                lost.append(text)
-                continue
-            if len(places) > 1:
-                doubled.append(text)
-            answers = [each for each in messages if each.role == "assistant" and each.text == f"You said: {text}"]
-            whole = [each for each in answers if each.stop_reason != "interrupted"]
-            if len(whole) > 1:
-                twice.append(text)
-            after = [
-                each for each in messages[places[0] :] if each.role == "assistant" and each.stop_reason != "interrupted"
-            ]
-            if not after:
-                unanswered.append(text)
-            else:
-                waits[text] = (at, max(after[0].created_at - at, 0.0))
-    took = sorted(wait for _, wait in waits.values())
-    recovery: dict[str, list[float]] = defaultdict(list)
-    for at, what in happened:
-        hit = [wait - (at - begun) for begun, wait in waits.values() if begun < at < begun + wait]
-        if hit:
-            recovery[" ".join(what.split()[1:3]) if what[0] in "gw" else what.split(" for")[0]].append(max(hit))
-    taken_over = sum(TAKEN_OVER in each.text for messages in said.values() for each in messages if each.role == "user")
-    return {
-        "acknowledged": sum(len(user.acknowledged) for user in users),
-        "lost": lost,
-        "doubled": doubled,
-        "answered twice": twice,
-        "unanswered": unanswered,
-        "taken over": taken_over,
-        "answer p50": round(statistics.median(took), 2) if took else None,
-        "answer p95": round(took[int(len(took) * 0.95)], 2) if took else None,
-        "answer max": round(took[-1], 2) if took else None,
-        "longest wait after": {what: round(max(times), 1) for what, times in recovery.items()},
-    }
+async def what_was_said(users: list[User]) -> dict[str, list[Message]]:
+    said = dict[str, list[Message]]()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(READ_WITHIN):
+            for each in await asyncio.gather(*(user.read_all() for user in users)):
+                said.update(each)
+    return said
 
 
-async def fire(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+async def fire(folder: Path, options: argparse.Namespace) -> Found:
     settings = f'team.lost_after = {options.lost_after}\npeople.folder = "{folder / "people"}"'
     async with (
         cluster(folder, SCRIPT, gateways=2, workers=options.workers, settings=settings) as team,
@@ -273,22 +309,35 @@ async def fire(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
                     await user.become_a_person(admin)
         await asyncio.gather(*(user.begin(options.sessions) for user in users))
         print(f"{sum(len(user.sessions) for user in users)} sessions", flush=True)
-        faults, end = Faults(team), time.monotonic() + options.seconds
+        memory = Memory(team)
+        watching = asyncio.create_task(memory.watch())
+        faults, end = Faults(team, options.lost_after), time.monotonic() + options.seconds
         speaking = [asyncio.create_task(user.speak(end, options.pause)) for user in users]
         await faults.until(end, options.every, options.only)
         await asyncio.gather(*speaking)
         print("all is said; waiting until it is quiet", flush=True)
         quiet_after = await quiet(team)
-        said = {session: await user.read(session) for user in users for session in user.sessions}
-        result = judge(said, users, faults.done)
-        refused = sum((user.refused for user in users), Counter[str]())
-        return {
-            **result,
-            "stuck": stuck(team),
-            "quiet after": round(quiet_after, 1),
-            "refused": dict(refused.most_common(8)),
-            "faults": len(faults.done),
-        }
+        said = await what_was_said(users)
+        watching.cancel()
+        return Found(
+            judge(said, [each for user in users for each in user.spoken], faults.done),
+            stuck=await asyncio.to_thread(stuck, team),
+            given_up=[each for user in users for each in user.given_up],
+            quiet_after=quiet_after,
+            refused=sum((user.refused for user in users), Counter[str]()),
+            memory=memory.most,
+            least_left=memory.least_left,
+        )
+
+
+async def _bounded(folder: Path, options: argparse.Namespace) -> Found:
+    """However badly it goes, it ends, and takes all its processes with it."""
+    this = asyncio.current_task()
+    assert this is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, this.cancel)
+    longest = options.seconds + FROZEN_S + DONE_WITHIN + QUIET_WITHIN + READ_WITHIN + 300
+    async with asyncio.timeout(longest):
+        return await fire(folder, options)
 
 
 def main() -> int:
@@ -303,19 +352,25 @@ def main() -> int:
     parser.add_argument("--lost-after", type=float, default=20)
     parser.add_argument("--haproxy", action="store_true", help="each user is a person, and comes through HAProxy")
     parser.add_argument("--keep", action="store_true", help="leave the logs where they are")
+    parser.add_argument("--write", action="store_true", help="put the tables into benchmarks/results/team.md")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="oac"))
     try:
-        result = asyncio.run(fire(folder, options))
+        found = asyncio.run(_bounded(folder, options))
+    except (asyncio.CancelledError, TimeoutError) as problem:
+        print(f"It did not end by itself: {type(problem).__name__}.")
+        return 2
     finally:
         if options.keep:
             print(folder)
         else:
             shutil.rmtree(folder, ignore_errors=True)
-    for what, value in result.items():
-        print(f"{what:20} {value}")
-    failed = [result[what] for what in ("lost", "doubled", "answered twice", "unanswered", "stuck") if result[what]]
-    return int(bool(failed))
+    title = f"Under fire: {options.users} users, {options.users * options.sessions} sessions, {options.seconds:g} s"
+    text = as_markdown(title, found, workers=options.workers, haproxy=options.haproxy)
+    print(text)
+    if options.write:
+        write(title, text)
+    return int(found.failed)
 
 
 if __name__ == "__main__":

@@ -134,6 +134,7 @@ class RedisServer:
         self._folder = folder
         self.socket = folder / "redis.sock"
         self._process: asyncio.subprocess.Process | None = None
+        self.pid = 0
 
     async def start(self) -> None:
         """Empty: what it had before is gone."""
@@ -142,6 +143,7 @@ class RedisServer:
             program, "--port", "0", "--unixsocket", str(self.socket), "--save", "", "--dir", str(self._folder),
             stdout=DEVNULL,
         )  # fmt: skip
+        self.pid = self._process.pid
         link: Any = redis.Redis(unix_socket_path=str(self.socket))
         async with asyncio.timeout(PATIENCE):
             while True:
@@ -160,11 +162,12 @@ class RedisServer:
 
 
 class Cluster:
-    def __init__(self, folder: Path, sim: Simulator, database: str, source: Path | None) -> None:
+    def __init__(self, folder: Path, model: Simulator | str, database: str, source: Path | None) -> None:
+        """`model`: the simulator, or the url of one that runs elsewhere."""
         self.folder = folder
         self.source = source
         """Where the program lies that the next process is started from; this one's own, if nowhere."""
-        self.sim = sim
+        self._model = model
         self.database = database
         self.config = folder / "config.toml"
         self.workspace = folder / "workspace"
@@ -174,16 +177,22 @@ class Cluster:
 
     async def start(self, gateways: int, workers: int, settings: str) -> None:
         self.workspace.mkdir()
+        url = self._model if isinstance(self._model, str) else self._model.base_url
         self.config.write_text(
             f'database = "{self.database}"\nredis = "unix://{self.redis.socket}"\n'
             f'mode = "full"\nmodel = "compatible/scripted"\n{settings}\n[providers.compatible]\nkind = "compatible"\n'
-            f'base_url = "{self.sim.base_url}/v1"\napi_key = "k"\n'
+            f'base_url = "{url}/v1"\napi_key = "k"\n'
         )
         await self.redis.start()
         self.gateways = [Member(self, "gateway", f"g{number}") for number in range(gateways)]
         self.workers = [Member(self, "worker", f"w{number}") for number in range(workers)]
         for member in self.members:
             await member.start()
+
+    @property
+    def sim(self) -> Simulator:
+        assert isinstance(self._model, Simulator), "it runs in a process of its own"
+        return self._model
 
     async def another_worker(self, **env: str) -> Member:
         made = Member(self, "worker", f"w{len(self.workers)}", env)
@@ -219,10 +228,13 @@ async def cluster(
     workers: int = 2,
     settings: str = "",
     source: Path | None = None,
+    model_url: str = "",
 ) -> AsyncGenerator[Cluster, None]:
+    """`model_url`: of a simulator that runs already, in a process of its own."""
     with running_postgres() as database:
-        async with Simulator(script) as sim:
-            made = Cluster(folder, sim, database, source)
+        async with contextlib.AsyncExitStack() as stack:
+            model = model_url or await stack.enter_async_context(Simulator(script))
+            made = Cluster(folder, model, database, source)
             try:
                 await made.start(gateways, workers, settings)
                 yield made

@@ -22,7 +22,8 @@ from typing import Any
 
 import psycopg
 
-from benchmarks.chaos import SCRIPT, User, judge, quiet, stuck
+from benchmarks.chaos import SCRIPT, User, quiet, stuck, what_was_said
+from benchmarks.chaos_report import Fault, judge, told
 from benchmarks.cluster import Balancer, Cluster, Member, cluster
 from openagent.protocol.sessions import SessionList
 
@@ -166,11 +167,14 @@ async def run(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
             end.set()
             await asyncio.gather(*speaking)
             quiet_after = await quiet(team)
-            said = {session: await user.read(session) for user in users for session in user.sessions}
+            spoken = [each for user in users for each in user.spoken]
+            steps = [Fault(at, what, 5.0, None) for at, what in upgrade.done]
+            verdict = judge(await what_was_said(users), spoken, steps)
             refused = sum((user.refused for user in users), Counter[str]())
             return {
                 "schema": f"{head_of(old)} -> {head_of(new)}",
-                **judge(said, users, upgrade.done),
+                **told(verdict),
+                "given up": [each for user in users for each in user.given_up],
                 "stuck": stuck(team),
                 "quiet after": round(quiet_after, 1),
                 "asked again": dict(refused.most_common(8)),
@@ -200,7 +204,7 @@ def main() -> int:
         shutil.rmtree(folder, ignore_errors=True)
     for what, value in result.items():
         print(f"{what:20} {value}")
-    return int(any(result[what] for what in ("lost", "doubled", "answered twice", "unanswered", "stuck")))
+    return int(any(result[what] for what in ("lost", "doubled", "answered twice", "unanswered", "given up", "stuck")))
 
 
 if __name__ == "__main__":

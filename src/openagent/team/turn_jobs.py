@@ -181,9 +181,10 @@ class Accepting:
         try:
             return await job.defer_async(**arguments)
         except Exception as problem:
+            reason = str(problem.__cause__ or problem).strip().partition("\n")[0].rstrip(".")
             raise OpenAgentError(
                 "store_unavailable",
-                f"The message could not be kept: {problem}.",
+                f"The message could not be kept: {reason}.",
                 hint="It was not taken. Send it again when the database is back.",
             ) from problem
 

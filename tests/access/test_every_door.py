@@ -392,6 +392,18 @@ async def test_a_login_that_was_taken_away_elsewhere_or_has_ended_is_cut_off_at_
             raise AssertionError("nobody came in")
 
 
+async def test_an_admin_with_a_token_for_one_folder_downloads_it(tmp_path: Path) -> None:
+    config = f'[people]\nfolder = "{tmp_path / "people"}"'
+    async with house(tmp_path, [{"text": "ok"}], web=True, config=config) as h, await h.client() as owner:
+        await ask(owner, PeopleAdd, email=ANN, role="admin")
+        roots = [str(h.workspace)]
+        made = await ask(owner, TokensCreate, name="a", scopes=["chat", "admin"], person=ANN, roots=roots)
+        async with rest(h, made.secret) as ann:
+            session = await ann.agent(mode="ask")
+            got = await ann("GET", f"/api/agents/{session}/backup")
+            assert (got.status_code, got.content[:2]) == (200, b"\x1f\x8b"), got.text[:200]
+
+
 async def to_its_end(heard: AsyncGenerator[str, None]) -> None:
     """A WebSocket's by a close, a stream's without more."""
     with contextlib.suppress(ConnectionClosed):

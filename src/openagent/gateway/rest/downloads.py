@@ -88,12 +88,13 @@ class Downloads:
         raise Refused(404, "not_found", f"There is no workspace {wanted!r}.")
 
     async def _archive(self, caller: Caller, cwd: str, name: str) -> Response:
-        """The caller was seen to reach the folder. The archive lies where nobody's token works, until it is sent."""
+        """The caller was seen to reach the folder. The archive lies where nobody's token works, until it is sent:
+        who goes there is not the person, who was let in for other folders."""
         folder = tempfile.TemporaryDirectory(prefix="openagent-download-")
         try:
             archive = Path(folder.name) / "backup.tar.gz"
             op = WorkspacesBackup(id=new_op_id(), cwd=cwd, archive=str(archive))
-            await self._asking.perform(replace(caller, roots=(EVERYWHERE,)), op)
+            await self._asking.perform(replace(caller, roots=(EVERYWHERE,), person=""), op)
         except BaseException:
             await asyncio.to_thread(folder.cleanup)
             raise

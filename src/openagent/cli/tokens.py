@@ -124,7 +124,7 @@ def _row(info: TokenInfo) -> tuple[str, ...]:
 
 
 def _below(info: TokenInfo) -> str:
-    return clean(" ".join(info.roots)) or "no folder"
+    return clean(" ".join(info.roots)) or ("all their folders" if info.person else "no folder")
 
 
 def _expiry(info: TokenInfo, now: float) -> str:

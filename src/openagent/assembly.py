@@ -467,6 +467,7 @@ def assemble(
             look_who_hears=daemon.look_who_hears,
             logs_in=lambda: bool(configs.load().settings.people.issuer),
             here=functools.partial(who_is_with, bus),
+            forget_keys=models.owned_keys.forget_team,
         )
 
     def review() -> Service:

@@ -8,7 +8,7 @@ import pytest
 from openagent.client import Client
 from openagent.protocol.auth import AuthList, KeysAdd, KeysList, KeysRemove
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.people import SessionShare
+from openagent.protocol.people import SessionShare, TeamsRemove
 from openagent.protocol.safety import AuditAsk
 
 from ..interaction.doing import ask, turn
@@ -61,3 +61,6 @@ async def test_a_turn_uses_its_owner_s_key_then_the_team_s_then_everybody_s(tmp_
             assert await used(h, ann, hers) == TEAMS
             await ask(owner, KeysRemove, name="compatible", team="core")
             assert await used(h, bob, his) == HOUSE
+            await ask(owner, KeysAdd, name="compatible", key=TEAMS, team="core")
+            await ask(owner, TeamsRemove, team="core")
+        assert b"team/" not in (h.home / "vault.json").read_bytes()

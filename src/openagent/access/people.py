@@ -73,10 +73,11 @@ class PeopleService:
         look_who_hears: Callable[[str], Awaitable[None]],
         logs_in: Callable[[], bool],
         here: Callable[[str], list[str]],
+        forget_keys: Callable[[str], Awaitable[None]],
     ) -> None:
         """`folder` holds everybody's, `dismiss` hangs up on whoever is connected as a person, `look_who_hears` on
         whoever is with a session and not meant any more; `logs_in` tells whether people can log in, `here` who looks at
-        a session."""
+        a session; `forget_keys` takes a team's own out of the vault."""
         self._store = store
         self._manager = manager
         self._folder = folder
@@ -84,6 +85,7 @@ class PeopleService:
         self._look_who_hears = look_who_hears
         self._logs_in = logs_in
         self._here = here
+        self._forget_keys = forget_keys
         self._changing = asyncio.Lock()
 
     def handlers(self) -> list[Handler]:
@@ -225,6 +227,7 @@ class PeopleService:
                 if session.info.team == team.id:
                     await session.share_with("", op.id)
             await self._store.remove_team(team.id)
+            await self._forget_keys(team.id)
         for each in members:
             self._dismiss(each)
         return Done()

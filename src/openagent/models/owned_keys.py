@@ -51,11 +51,23 @@ class OwnedKeys:
     async def _remove(self, connection: Connection, op: KeysRemove) -> Done:
         holder = await self._holder(connection, op.team)
         name = f"{holder}/{op.name}"
-        if name not in {info.name for info in await asyncio.to_thread(self._book.vault.list)}:
+        if name not in await self._names(holder):
             raise OpenAgentError("not_found", f"There is no key of this kind for {op.name!r}.")
+        await self._forget(name)
+        return Done()
+
+    async def forget_team(self, team: str) -> None:
+        """It is no more: nobody could use its keys, list them or take them away."""
+        for name in await self._names(f"team/{team}"):
+            await self._forget(name)
+
+    async def _names(self, holder: str) -> list[str]:
+        kept = await asyncio.to_thread(self._book.vault.list)
+        return [info.name for info in kept if info.name.startswith(f"{holder}/")]
+
+    async def _forget(self, name: str) -> None:
         await asyncio.to_thread(self._book.vault.remove, name)
         self._book.forget(name)
-        return Done()
 
     async def _holder(self, connection: Connection, team: str) -> str:
         caller = connection.caller

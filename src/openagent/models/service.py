@@ -79,12 +79,17 @@ class Models:
         trials = Trials(self.catalog, self._credentials)
         file = SettingsFile(configs, self.catalog)
         self._logins = AuthService(self._credentials, self.catalog, configs.load, file, trials)
-        self._owned = OwnedKeys(self._credentials, trials, teams)
+        self.owned_keys = OwnedKeys(self._credentials, trials, teams)
         self._setup = SetupService(configs, file, self.catalog, book=self._credentials, trials=trials, offline=offline)
         self._listing = ModelsService(self.catalog, ledger, prices, offline)
 
     def handlers(self) -> list[Handler]:
-        return [*self._logins.handlers(), *self._owned.handlers(), *self._listing.handlers(), *self._setup.handlers()]
+        return [
+            *self._logins.handlers(),
+            *self.owned_keys.handlers(),
+            *self._listing.handlers(),
+            *self._setup.handlers(),
+        ]
 
     async def start(self) -> None:
         await self._credentials.start()

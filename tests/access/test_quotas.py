@@ -82,8 +82,17 @@ async def test_a_person_meets_their_limits_and_nobody_else_does(tmp_path: Path) 
                 if name == "bob":
                     # Of two minutes one is whole, whenever this runs.
                     await ask(owner, PeopleUpdate, person=person.id, limits=Limits(turns_a_minute=2))
-                    with pytest.raises(OpenAgentError, match="turns a minute"):
+                    with pytest.raises(OpenAgentError, match="in this minute: bob@"):
                         await hasten(client, session)
+                    await ask(owner, PeopleUpdate, person=person.id, limits=Limits())
+        team = await ask(owner, TeamsCreate, name="core")
+        await ask(owner, TeamsUpdate, team="core", add=["bob@example.org"], limits=Limits(turns_a_minute=2))
+        async with await connect(url=url, token=secret, env={}) as bob:
+            own = (await bob.create_session(person.folder, model=MODEL, mode="ask")).id
+            await hasten(bob, own)
+            teams = (await bob.create_session(team.folder, model=MODEL, mode="ask")).id
+            with pytest.raises(OpenAgentError, match="in this minute: the team core may begin 2"):
+                await hasten(bob, teams)
 
 
 async def test_of_a_person_and_of_a_team_so_many_turns_run_at_once_and_the_others_hear_why_they_wait(

@@ -106,15 +106,17 @@ class CallersReach:
             elif not caller.everywhere and not await self._owns(caller, kind, value):
                 raise _not_there(caller, kind, value)
         if caller.person and isinstance(op, MessageSend):
-            await self._check_pace(caller)
+            await self._check_pace(caller, await self._session(caller, op, op.session))
 
-    async def _check_pace(self, caller: Caller) -> None:
-        limit = await self._quotas.sending(caller.person, time.time())
-        if limit is not None and not await self._quotas.take([limit], 1, 0):
+    async def _check_pace(self, caller: Caller, info: SessionInfo) -> None:
+        limits = await self._quotas.sending(caller.person, info.team, info.cwd, time.time())
+        if limits and not await self._quotas.take(limits, 1, 0):
+            used = await self._quotas.used(limits)
+            full = next((each for each, use in zip(limits, used, strict=True) if use.tokens == each.tokens), limits[0])
             raise OpenAgentError(
                 "busy",
-                f"{caller.name} may begin {limit.tokens} turns a minute, and has.",
-                hint="Try again in a minute; an admin can raise it: `openagent people limit`.",
+                f"No more turns begin in this minute: {full.name} may begin {full.tokens}, and has.",
+                hint="Try again in a minute; an admin can raise it: `openagent people limit`, `openagent teams limit`.",
             )
 
     def _check_folder(self, caller: Caller, op: Op, given: str) -> None:

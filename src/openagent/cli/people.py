@@ -98,6 +98,9 @@ def _limit_options(function: F) -> F:
         click.option(
             "--turns-at-once", type=click.IntRange(min=1), metavar="N", help="Turns that run at the same time."
         ),
+        click.option(
+            "--turns-a-minute", type=click.IntRange(min=0), metavar="N", help="Turns that may begin in a minute."
+        ),
     ):
         function = option(function)
     return function
@@ -109,7 +112,6 @@ def _limit_options(function: F) -> F:
     "openagent people limit ann@example.com",
 )
 @click.argument("person", metavar="ADDRESS")
-@click.option("--turns-a-minute", type=click.IntRange(min=0), metavar="N", help="Turns that may begin in a minute.")
 @_limit_options
 @as_json
 def limit_person(
@@ -132,10 +134,16 @@ def limit_person(
 @_limit_options
 @as_json
 def limit_team(
-    team: str, *, turns_at_once: int | None, day_usd: float | None, day_tokens: int | None, as_json: bool
+    team: str,
+    *,
+    turns_a_minute: int | None,
+    turns_at_once: int | None,
+    day_usd: float | None,
+    day_tokens: int | None,
+    as_json: bool,
 ) -> None:
     """Limit what a team may use together. What is not given is not limited any more."""
-    limits = Limits(day_usd=day_usd, day_tokens=day_tokens, turns_at_once=turns_at_once)
+    limits = Limits(day_usd=day_usd, day_tokens=day_tokens, turns_a_minute=turns_a_minute, turns_at_once=turns_at_once)
     info = ask_daemon(TeamsUpdate(id="-", team=team, limits=limits))
     _tell_limits(info.name, info, as_json)
 

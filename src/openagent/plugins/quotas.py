@@ -34,8 +34,8 @@ class QuotaStore(Protocol):
         shared with or whose folder it is in. None where nothing is limited."""
         ...
 
-    async def sending(self, person: str, now: float) -> Quota | None:
-        """How many turns the person may begin in this minute."""
+    async def sending(self, person: str, team: str, folder: str, now: float) -> list[Quota]:
+        """How many turns the person may begin in this minute, and the team whose session or folder it is."""
         ...
 
     async def used(self, quotas: Sequence[Quota]) -> list[QuotaUse]:

@@ -40,8 +40,9 @@ class SqlQuotas:
     async def at_once(self, person: str, team: str, folder: str) -> list[TurnLimit]:
         return await self._store.read(_at_once, person, team, folder)
 
-    async def sending(self, person: str, now: float) -> Quota | None:
-        return await self._store.read(_of_a_minute, person, time.strftime("%Y-%m-%dT%H:%M", time.gmtime(now)))
+    async def sending(self, person: str, team: str, folder: str, now: float) -> list[Quota]:
+        minute = time.strftime("%Y-%m-%dT%H:%M", time.gmtime(now))
+        return await self._store.read(_of_a_minute, person, team, folder, minute)
 
     async def used(self, quotas: Sequence[Quota]) -> list[QuotaUse]:
         return await self._store.read(_used, quotas)
@@ -101,10 +102,13 @@ def _quota(holder: str, name: str, said: Limits, day: str) -> list[Quota]:
     return [Quota(holder, name, day, said.day_tokens, money)]
 
 
-def _of_a_minute(connection: Connection, person: str, minute: str) -> Quota | None:
-    row = connection.execute(select(people.c.email, people.c.limits).where(people.c.id == person)).first()
-    most = None if row is None else _limits.decode(row.limits).turns_a_minute
-    return None if row is None or most is None else Quota(f"person:{person}", row.email, minute, most)
+def _of_a_minute(connection: Connection, person: str, team: str, folder: str, minute: str) -> list[Quota]:
+    holding = _holding(connection, person, team, folder)
+    return [
+        Quota(holder, name, minute, said.turns_a_minute)
+        for holder, name, said in holding
+        if said.turns_a_minute is not None
+    ]
 
 
 def _which(quota: Quota) -> Any:

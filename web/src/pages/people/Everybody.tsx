@@ -215,7 +215,7 @@ function ChangePerson({ person, isMe, close }: { person: PersonInfo; isMe: boole
     <Dialog onClose={close} title={calledBy(person)} closeOnClickOutside={false}>
       <Form work={change} action="Save" ready leave={close}>
         <RoleField value={role} change={setRole} disabled={isMe} />
-        <LimitFields limits={limits} turns />
+        <LimitFields limits={limits} />
         <p className="dim people-folder">
           Their folder: <span className="mono">{person.folder}</span>
         </p>

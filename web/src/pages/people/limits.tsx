@@ -23,7 +23,7 @@ export function useLimits(given: Limits = {}) {
   return { value, set: (field: Field, to: number | null) => setValue((before) => ({ ...before, [field]: to })) }
 }
 
-export function LimitFields({ limits, turns }: { limits: ReturnType<typeof useLimits>; turns?: boolean }) {
+export function LimitFields({ limits }: { limits: ReturnType<typeof useLimits> }) {
   const field = (name: Field, label: string, more: { prefix?: string; allowDecimal: boolean }) => (
     <NumberInput
       label={label}
@@ -40,7 +40,7 @@ export function LimitFields({ limits, turns }: { limits: ReturnType<typeof useLi
       <legend>Limits; days are counted in UTC</legend>
       {field('day_usd', 'Dollars a day', { prefix: '$', allowDecimal: true })}
       {field('day_tokens', 'Tokens a day', { allowDecimal: false })}
-      {turns && field('turns_a_minute', 'Turns a minute', { allowDecimal: false })}
+      {field('turns_a_minute', 'Turns a minute', { allowDecimal: false })}
       {field('turns_at_once', 'Turns at once', { allowDecimal: false })}
     </fieldset>
   )

@@ -18,6 +18,6 @@ if [ "$status" != 1 ]; then exit "$status"; fi
 if [ "$(wc -l <"$failed_before")" -gt $few ]; then exit 1; fi
 
 echo "test: once more, alone: $(wc -l <"$failed_before") failed"
-"$python" -m pytest --last-failed -q
+"$python" -m pytest --last-failed -q --basetemp="$(mktemp -d)/again"
 printf 'test: FAILED ONCE, passed alone. To be mended, each is a defect of the test or a race of the program:\n'
 cat "$failed_before"

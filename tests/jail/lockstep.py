@@ -263,7 +263,7 @@ class Lockstep:
         for folder in self._folders:
             shutil.copytree(template, folder, symlinks=True)
         self._files = [Files(folder) for folder in self._folders]
-        self._jail = BwrapJail(env={"HOME": f"{self._folders[0]}/.home"})
+        self._jail = BwrapJail(env={"HOME": f"{self._folders[0]}/.home", "EMAIL": "agent@example.com"})
         self.report = Report()
 
     async def run(self, progress: TextIO | None = None) -> Report:

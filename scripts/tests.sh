@@ -11,7 +11,7 @@ mkdir -p build
 
 rm -f .pytest_cache/v/cache/lastfailed
 status=0
-"$python" -m pytest -n 4 --dist loadgroup -q || status=$?
+"$python" -m pytest -n 3 --dist loadgroup -q || status=$?
 # 1 is pytest's word for "tests failed"; anything else (interrupted, nothing collected, a crash) is no matter of luck.
 if [ "$status" != 1 ]; then exit "$status"; fi
 "$python" -c 'import json; print(*json.load(open(".pytest_cache/v/cache/lastfailed")), sep="\n")' >"$failed_before"

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-// Three files at a time: each starts a daemon and a browser, which mostly wait, and two cores are what a small machine has.
+// Two files at a time: each starts a daemon and a browser, which mostly wait, and two cores are what a small machine has.
 export default defineConfig({
   resolve: { alias: { '@': new URL('./src', import.meta.url).pathname } },
   test: {
@@ -9,6 +9,6 @@ export default defineConfig({
     hookTimeout: 120_000,
     // What a person waits for comes later on a busy machine, and a second is soon over there.
     expect: { poll: { timeout: 30_000 } },
-    maxWorkers: 3,
+    maxWorkers: 2,
   },
 })

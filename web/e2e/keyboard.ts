@@ -48,8 +48,15 @@ export class Hands {
 
   /** The first thing that the palette finds for these words. */
   async palette(words: string, found: string | RegExp = words): Promise<void> {
-    await this.press('Control+k')
     const search = this.page.getByPlaceholder('Search sessions, pages and commands …')
+    // A page that is only just there may miss a key; whoever sees nothing presses it again.
+    await has(search, 'come', async () => {
+      await this.press('Control+k')
+      return search.waitFor({ timeout: 5_000 }).then(
+        () => true,
+        () => false,
+      )
+    })
     await has(search, 'the focus', () => hasFocus(search))
     await this.write(words)
     const first = this.page.locator('.mantine-Spotlight-action').first()

@@ -33,7 +33,7 @@ from openagent.protocol.messages import TextPart
 from openagent.team.frames import Who, read_who
 from openagent.team.hosting import encode_who
 from openagent.team.routing import SAID_WITHIN
-from openagent.team.steady_jobs import SteadyJobs
+from openagent.team.steady_jobs import PromptWorker, SteadyJobs
 
 TURNS = "turns"
 """The queue of workers without labels."""
@@ -270,7 +270,7 @@ class TurnJobs:
 
     async def _run(self) -> None:
         while True:
-            worker = Worker(
+            worker = PromptWorker(
                 self._app,
                 queues=self._queues,
                 name=self._worker,

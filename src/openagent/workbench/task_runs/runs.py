@@ -187,11 +187,14 @@ class TaskRuns:
     # Going on
 
     async def _go_on(self, run: TaskRun, state: TaskRunState) -> None:
+        await self._stop_driving(run.task)
         await self._keep(run, state)
         await self._move(run.task, "doing")
         self._drive_soon(run)
 
     def _drive_soon(self, run: TaskRun) -> None:
+        if run.task in self._driving:  # by the look after the start, which met it when it was only just kept
+            return
         with acting(NOBODY):  # what comes of it is the daemon's doing, whoever asked for it
             driving = asyncio.create_task(self._drive(run.task), name=f"task run {run.task}")
         self._driving[run.task] = driving

@@ -92,6 +92,7 @@ def disable(person: str, again: bool, as_json: bool) -> None:
 
 
 def _limit_options(function: F) -> F:
+    """Named as the fields of `Limits`."""
     for option in (
         click.option("--day-usd", type=click.FloatRange(min=0), metavar="USD", help="Dollars a day, in UTC."),
         click.option("--day-tokens", type=click.IntRange(min=0), metavar="N", help="Tokens a day, in UTC."),
@@ -114,18 +115,9 @@ def _limit_options(function: F) -> F:
 @click.argument("person", metavar="ADDRESS")
 @_limit_options
 @as_json
-def limit_person(
-    person: str,
-    *,
-    turns_a_minute: int | None,
-    turns_at_once: int | None,
-    day_usd: float | None,
-    day_tokens: int | None,
-    as_json: bool,
-) -> None:
+def limit_person(person: str, *, as_json: bool, **limits: Any) -> None:
     """Limit what a person may use. What is not given is not limited any more."""
-    limits = Limits(day_usd=day_usd, day_tokens=day_tokens, turns_a_minute=turns_a_minute, turns_at_once=turns_at_once)
-    info = ask_daemon(PeopleUpdate(id="-", person=person, limits=limits))
+    info = ask_daemon(PeopleUpdate(id="-", person=person, limits=Limits(**limits)))
     _tell_limits(info.email, info, as_json)
 
 
@@ -133,18 +125,9 @@ def limit_person(
 @click.argument("team")
 @_limit_options
 @as_json
-def limit_team(
-    team: str,
-    *,
-    turns_a_minute: int | None,
-    turns_at_once: int | None,
-    day_usd: float | None,
-    day_tokens: int | None,
-    as_json: bool,
-) -> None:
+def limit_team(team: str, *, as_json: bool, **limits: Any) -> None:
     """Limit what a team may use together. What is not given is not limited any more."""
-    limits = Limits(day_usd=day_usd, day_tokens=day_tokens, turns_a_minute=turns_a_minute, turns_at_once=turns_at_once)
-    info = ask_daemon(TeamsUpdate(id="-", team=team, limits=limits))
+    info = ask_daemon(TeamsUpdate(id="-", team=team, limits=Limits(**limits)))
     _tell_limits(info.name, info, as_json)
 
 

@@ -12,6 +12,7 @@ from benchmarks.cluster import cluster
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
 from openagent.protocol.conversation import AsksList, PermissionAnswer, TurnCancel
+from openagent.protocol.daemon import DaemonStatus
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.metrics import MetricsExport
 from openagent.protocol.terminals import TerminalInput, TerminalOpen
@@ -116,6 +117,10 @@ async def test_a_lost_workers_turn_goes_on_at_another_and_the_transcript_says_so
         await client.send(session, "go")
         await until(attachment, lambda event: isinstance(event, e.ToolOutput) and "begun" in event.text)
         lost = team.holder_of(session)
+        while (await client.request(DaemonStatus(id=client.next_id()))).running != 1:
+            pass
+        others = await asyncio.gather(*(client.create_session(str(team.workspace)) for _ in range(6)))
+        assert {team.holder_of(each.id).name for each in others} == {"w0", "w1"}, "who has a turn is not left out"
         await lost.kill()
         seen = await until(attachment, _ended)
         assert isinstance(seen[-1], e.TurnCompleted)

@@ -7,6 +7,7 @@ from the store what has a number of its own, nothing twice and nothing left out,
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from hashlib import blake2b
@@ -131,6 +132,9 @@ class Routing:
         self._last_number: dict[str, int] = {}
         self._terminals: dict[str, str] = {}
         """Workers of those that somebody typed into."""
+        self._told = self._links.workers
+        self._given = Counter[str]()
+        """What each worker was given since it was told of."""
         self._changed = asyncio.Event()
         self._catching_up: asyncio.Task[None] | None = None
         self.is_remote: Callable[[Connection], bool] = lambda _connection: False
@@ -397,12 +401,17 @@ class Routing:
         return [name for name, sign in found.items() if not sign.draining] or list(found)
 
     async def _some_worker(self) -> str:
-        """Any of those with the fewest turns: what each runs is told now and then only."""
+        """Any of those with the fewest turns. What each runs is told now and then only, so that what was given to it
+        since counts as well: else all that comes between two looks goes to one of them."""
         await self._wait_for(lambda: bool(self._links.workers))
         if not self._links.workers:
             raise _unreachable(self._links.is_up)
-        among = self._serving("") or list(self._links.workers)
-        return min(among, key=lambda each: (self._links.workers[each].running, random()))  # noqa: S311
+        if self._told is not self._links.workers:
+            self._told, self._given = self._links.workers, Counter[str]()
+        among = self._serving("") or list(self._told)
+        chosen = min(among, key=lambda each: (self._told[each].running + self._given[each], random()))  # noqa: S311
+        self._given[chosen] += 1
+        return chosen
 
     async def _wait_for(self, is_there: Callable[[], bool], within: float = WORKER_WITHIN) -> None:
         with suppress(TimeoutError):

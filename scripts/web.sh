@@ -39,8 +39,8 @@ stage() {
     fail "this did not work: $*" "The whole output is in $log."
 }
 
-# Packages for building alone, or for working on it as well. Not `npm ci`: it wants every system's variant of every
-# package in the lock file, and some registries hold only one system's.
+# Packages for building alone, or for working on it as well. The lock file names every platform's variant of each package,
+# without which npm 11 refuses it; an `npm install` against a registry that lacks some of them drops those entries.
 install_packages() {
     local stamp=web/node_modules/.stamp wanted
     wanted="$1 $(sha256sum <web/package-lock.json)"
@@ -50,10 +50,10 @@ install_packages() {
     # Building takes nothing away from who works on it.
     if [ -d web/node_modules/vitest ]; then set -- all; wanted="all ${wanted#* }"; fi
     say "installing its packages"
-    local options=(--no-save --no-progress --fetch-timeout=30000 --fetch-retries=2 --fetch-retry-maxtimeout=10000)
+    local options=(--ignore-scripts --no-progress --fetch-timeout=30000 --fetch-retries=2 --fetch-retry-maxtimeout=10000)
     if [ "$1" != all ]; then options+=(--omit=dev); fi
     # By itself npm tries for many minutes, without a word, to reach a registry that does not answer.
-    if ! timeout --kill-after=5 "$patience" npm --prefix web install "${options[@]}" >>"$log" 2>&1; then
+    if ! timeout --kill-after=5 "$patience" npm --prefix web ci "${options[@]}" >>"$log" 2>&1; then
         tail -n 5 "$log" >&2
         fail "npm could not install the packages within $patience seconds; is its registry reachable?" \
             "The whole output is in $log."

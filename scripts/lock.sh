@@ -3,11 +3,9 @@
 # The files hold names, versions and hashes, never where they came from.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export CUSTOM_COMPILE_COMMAND="make lock"
-
+# One file for every Python that pyproject.toml admits: what only some of them need stands there with its condition.
 compile() {
-    .venv/bin/pip-compile --quiet --strip-extras --allow-unsafe --no-header --no-annotate --no-emit-index-url --no-emit-trusted-host \
-        --no-emit-find-links --no-emit-options ${UPGRADE:+--upgrade} "$@"
+    .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate ${UPGRADE:+--upgrade} "$@"
 }
 
 # Files that are installed together name each package once: takes from the first what the second has.
@@ -19,25 +17,12 @@ without() {
 
 .venv/bin/python -m pip install --quiet "pip-tools>=7.5"
 
-# What `pip install --no-build-isolation --editable .` needs.
-compile --build-deps-for editable --only-build-deps --output-file requirements/build.txt pyproject.toml
+# What `pip install --no-build-isolation --editable .` needs; uv cannot list it.
+.venv/bin/pip-compile --quiet --strip-extras --allow-unsafe --no-header --no-annotate --no-emit-index-url --no-emit-trusted-host \
+    --no-emit-find-links --no-emit-options ${UPGRADE:+--upgrade} --build-deps-for editable --only-build-deps \
+    --output-file requirements/build.txt pyproject.toml
 compile --output-file requirements/runtime.txt pyproject.toml
-
-development=$(mktemp --suffix .in)
-chosen=$(mktemp --suffix .txt)
-trap 'rm -f "$development" "$chosen"' EXIT
-.venv/bin/python - "$chosen" >"$development" <<'PYTHON'
-import sys
-import tomllib
-from pathlib import Path
-
-for line in Path("requirements/runtime.txt").read_text().splitlines():
-    if "==" in line:
-        print(line.partition(" ")[0], file=open(sys.argv[1], "a"))
-print("-c", sys.argv[1])
-print("\n".join(tomllib.loads(Path("pyproject.toml").read_text())["dependency-groups"]["dev"]))
-PYTHON
-compile --output-file requirements/dev.txt "$development"
+compile --group dev --constraint requirements/runtime.txt --output-file requirements/dev.txt pyproject.toml
 # What the image of deploy/ has beside the runtime: what the tests ran with, for Debian's own Python, which may be older than ours.
 .venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11.2 --python-platform x86_64-manylinux_2_36 \
     ${UPGRADE:+--upgrade} --extra team --extra graphql --extra socketio \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes .venv and fills it with the locked dependencies: `setup.sh runtime` for using OpenAgent, `setup.sh dev` for
-# working on it. Needs Python 3.11 or newer with venv and pip, nothing else. A second run does nothing, quickly.
+# working on it. Needs Python 3.11 to 3.14 with venv and pip, nothing else. A second run does nothing, quickly.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -39,12 +39,12 @@ if command -v flock >/dev/null; then
 fi
 : >"$log"
 
-python_is_new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
+python_is_supported() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' >/dev/null 2>&1; }
 
 find_python() {
     local candidate
     for candidate in ${PYTHON:-} python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3; do
-        if python_is_new_enough "$candidate"; then
+        if python_is_supported "$candidate"; then
             command -v "$candidate"
             return
         fi
@@ -102,9 +102,9 @@ install_system_packages() {
     fi
 }
 
-if [ ! -x .venv/bin/python ] || ! python_is_new_enough .venv/bin/python; then
-    python=$(find_python) || fail "OpenAgent needs Python 3.11 or newer, and there is none on PATH (python3 is \
-$(python3 --version 2>&1 || true))." "Install one, or name it: make setup PYTHON=/path/to/python3.11"
+if [ ! -x .venv/bin/python ] || ! python_is_supported .venv/bin/python; then
+    python=$(find_python) || fail "OpenAgent needs Python 3.11 to 3.14, and there is none on PATH (python3 is \
+$(python3 --version 2>&1 || true))." "Install one, or name it: make setup PYTHON=/path/to/python3.14"
     if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
         install_system_packages no-such-command:python3-venv
         "$python" -c 'import ensurepip, venv' 2>/dev/null ||
@@ -118,7 +118,7 @@ system_packages=(bwrap:bubblewrap rg:ripgrep git:git)
 packages=(requirements/build.txt requirements/runtime.txt)
 if [ "$purpose" = dev ]; then
     packages+=(requirements/dev.txt)
-    system_packages+=(tmux:tmux dockerd:docker.io chromium:chromium)
+    system_packages+=(tmux:tmux dockerd:docker.io chromium:chromium redis-server:redis-server)
 fi
 install_packages "${packages[@]}"
 # The `openagent` script that an old pip writes imports `re`: 10 ms on every call.

@@ -22,7 +22,8 @@ if "$openagent" status --json | grep -q '"model": ""'; then
     echo "No key is set, so the offline model is installed (127 MB). It chats; it cannot use tools."
     "$openagent" models pull smollm2 || echo "Going on without it; \`$openagent models pull smollm2\` tries again."
 fi
-"$openagent" demo
+tour=0
+"$openagent" demo || tour=$?
 
 if kill -0 "$web_build" 2>/dev/null; then
     echo "The web interface is still being built, for $web_patience seconds at most."
@@ -54,6 +55,8 @@ The daemon goes on running. From here:
   $openagent auth add anthropic     store a key, encrypted
   make stop                            end the daemon
 TEXT
+
+if [ "$tour" != 0 ]; then exit "$tour"; fi
 
 # In a terminal, go on with the terminal interface; elsewhere the words above are all.
 if [ -t 0 ] && [ -t 1 ]; then

@@ -89,14 +89,19 @@ def test_a_missing_program_comes_with_the_way_to_get_it(fresh: Machine, tmp_path
     assert "→ Install the package ripgrep." in text
 
 
-def test_a_jail_that_cannot_be_made_is_told(fresh: Machine, tmp_path: Path) -> None:
-    programs = tmp_path / "bin"
+def _without_sandbox(machine: Machine, folder: Path) -> Machine:
+    """The same machine, where the kernel refuses user namespaces."""
+    programs = folder / "bin"
     programs.mkdir()
     (programs / "bash").symlink_to("/bin/bash")
     fake = programs / "bwrap"
     fake.write_text("#!/bin/bash\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
     fake.chmod(0o755)
-    poor = replace(fresh, extra={"PATH": str(programs)})
+    return replace(machine, extra={"PATH": str(programs)})
+
+
+def test_a_jail_that_cannot_be_made_is_told(fresh: Machine, tmp_path: Path) -> None:
+    poor = _without_sandbox(fresh, tmp_path)
     jail = checks(poor)["bwrap"]
     assert (jail["state"], "No permissions" in jail["detail"]) == ("broken", True)
     assert "user namespaces" in jail["advice"]
@@ -119,6 +124,12 @@ def test_the_demo_repairs_a_bug_and_says_how_to_go_on(machine: Machine) -> None:
     again = machine.run("demo", "--cwd", str(target))
     assert again.returncode == 1
     assert "already holds" in again.stderr
+
+
+def test_a_tour_whose_tools_cannot_run_ends_with_an_error(fresh: Machine, tmp_path: Path) -> None:
+    ran = _without_sandbox(fresh, tmp_path).run("demo", "--cwd", str(fresh.root / "tour"))
+    assert ran.returncode == 1, ran.stdout
+    assert "The tour could not finish because a tool failed" in ran.stderr
 
 
 @pytest.mark.parametrize("arguments", [("--nonsense",), ("extra",)])

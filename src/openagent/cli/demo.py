@@ -5,7 +5,9 @@ from pathlib import Path
 import click
 
 from openagent.cli.command import as_json, command, say
+from openagent.cli.exit_codes import FAILED
 from openagent.cli.run import Arguments, perform
+from openagent.cli.terminal import complain
 from openagent.filesystem import tour
 from openagent.protocol.errors import OpenAgentError
 
@@ -29,6 +31,9 @@ def demo(cwd: str | None, as_json: bool) -> int:
         say(f"See the session      openagent sessions show {session}")
         say(f"Go on with it live   openagent attach {session}")
         say("End the daemon       openagent stop")
+    if code == 0 and not tour.is_repaired(target):
+        hint = "`openagent doctor` shows what is missing."
+        return complain(f"The tour could not finish because a tool failed, as shown above. {hint}", FAILED)
     return code
 
 

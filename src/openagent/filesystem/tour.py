@@ -21,3 +21,8 @@ def put_project(folder: Path | None = None) -> Path:
     for file in project():
         (target / file.name).write_bytes(file.read_bytes())
     return target
+
+
+def is_repaired(folder: Path) -> bool:
+    """Whether the tour changed the sample project in this folder, which it does last and only with working tools."""
+    return any((folder / file.name).read_bytes() != file.read_bytes() for file in project())

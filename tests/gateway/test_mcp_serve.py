@@ -47,8 +47,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @asynccontextmanager
-async def daemon(home: Path, script: Any, mode: str = "ask") -> AsyncGenerator[House, None]:
-    async with house(home, script, config=f'model = "{MODEL}"\nmode = "{mode}"\n[jail]\nkind = "host"') as h:
+async def daemon(home: Path, script: Any, mode: str = "ask", provider: str = "") -> AsyncGenerator[House, None]:
+    config = f'model = "{MODEL}"\nmode = "{mode}"\n[jail]\nkind = "host"'
+    async with house(home, script, config=config, provider=provider) as h:
         yield h
 
 
@@ -92,7 +93,7 @@ class Person:
 
 async def test_a_turn_is_part_of_the_trace_of_whoever_asks_for_it(home: Path) -> None:
     given = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-    async with daemon(home, [{"text": "hi"}]) as h, visiting() as client:
+    async with daemon(home, [{"text": "hi"}], provider="traced = true") as h, visiting() as client:
         arguments: dict[str, Any] = {"session": await start(client, h), "text": "go"}
         meta: Any = {"traceparent": given}
         await client.call_tool("send_message", arguments, meta=meta)

@@ -40,15 +40,27 @@ class House:
 
 @asynccontextmanager
 async def house(
-    tmp_path: Path, script: Sequence[dict[str, Any]] | dict[str, Any], *, config: str = "", web: bool = False
+    tmp_path: Path,
+    script: Sequence[dict[str, Any]] | dict[str, Any],
+    *,
+    config: str = "",
+    provider: str = "",
+    web: bool = False,
 ) -> AsyncGenerator[House, None]:
-    async with Simulator(script) as sim, house_over(tmp_path, sim, config=config, web=web) as built:
+    """`config` is what else the settings hold, `provider` what else the provider's entry holds."""
+    async with Simulator(script) as sim, house_over(tmp_path, sim, config=config, provider=provider, web=web) as built:
         yield built
 
 
 @asynccontextmanager
 async def house_over(
-    tmp_path: Path, sim: Simulator, *, config: str = "", web: bool = False, patience: float = PATIENCE * 6
+    tmp_path: Path,
+    sim: Simulator,
+    *,
+    config: str = "",
+    provider: str = "",
+    web: bool = False,
+    patience: float = PATIENCE * 6,
 ) -> AsyncGenerator[House, None]:
     """A daemon on what `tmp_path` holds, possibly from an earlier one."""
     home, workspace = tmp_path / "home", tmp_path / "workspace"
@@ -57,6 +69,7 @@ async def house_over(
     settings = home / "config.toml"
     settings.write_text(
         f'{config}\n[providers.compatible]\nkind = "compatible"\nbase_url = "{sim.base_url}/v1"\napi_key = "k"\n'
+        f"{provider}\n"
     )
     env = {
         "OPENAGENT_HOME": str(home),

@@ -50,7 +50,10 @@ async def test_every_answer_has_a_trace_id_of_its_own_and_an_error_says_it_too(t
 
 async def test_who_brings_a_trace_along_finds_all_of_it_there(tmp_path: Path) -> None:
     given = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-    async with house(tmp_path, [{"text": "hi"}], web=True) as h, rest(h, traceparent=given) as owner:
+    async with (
+        house(tmp_path, [{"text": "hi"}], provider="traced = true", web=True) as h,
+        rest(h, traceparent=given) as owner,
+    ):
         place = f"/api/agents/{await owner.agent()}/message"
         async with owner.client.stream(
             "POST", place, json={"text": "hi"}, headers={"Accept": "text/event-stream"}

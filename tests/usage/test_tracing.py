@@ -17,7 +17,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from openagent.tools.mcp import host
 
-from ..interaction.doing import call, shell
+from ..interaction.doing import call, one_turn, shell
 from ..interaction.house import MODEL, house
 
 pytestmark = pytest.mark.anyio
@@ -105,7 +105,7 @@ async def test_the_parts_of_a_turn_are_one_trace(tmp_path: Path, monkeypatch: py
     script = [call("double", number=21), shell("true"), {"text": "42"}]
     with collector() as taken:
         config = f'[telemetry]\notlp = "{taken.address}"\n'
-        async with house(tmp_path, script, config=config) as h:
+        async with house(tmp_path, script, config=config, provider="traced = true") as h:
             env = {
                 "OPENAGENT_HOME": str(h.home),
                 "OPENAGENT_SOCKET": h.daemon.place.socket,
@@ -149,3 +149,24 @@ async def test_the_parts_of_a_turn_are_one_trace(tmp_path: Path, monkeypatch: py
         "gen_ai.client.token.usage",
         "mcp.client.operation.duration",
     }
+
+
+@pytest.mark.parametrize("profile", ["native", "reference"])
+async def test_a_request_has_the_headers_of_its_wire_profile_and_no_others(tmp_path: Path, profile: str) -> None:
+    """Byte for byte, from a whole daemon that traces its turns, to a server on this machine."""
+    expected = {
+        "native": ["Host", "Authorization", "User-Agent", "Accept", "Content-Type", "Content-Length"],
+        "reference": [
+            *("Host", "Authorization", "OpenAI-Beta", "User-Agent", "Accept", "X-Client-Version"),
+            *("Content-Type", "Content-Length"),
+        ],
+    }
+    provider = f'wire_profile = "{profile}"'
+    async with house(tmp_path, [shell("true"), {"text": "Done."}], provider=provider) as h:
+        async with await h.client() as client:
+            await one_turn(h, client)
+        heads = [each.raw_head for each in h.sim.requests if each.method == "POST"]
+    assert len(heads) == 2
+    for head in heads:
+        lines = head.removesuffix("\r\n\r\n").split("\r\n")[1:]
+        assert [line.split(":")[0] for line in lines] == expected[profile]

@@ -148,8 +148,9 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
     Left out: as often as there is something to ask."""
     timeout: Seconds = 300.0
     """Seconds without a byte from the provider after which a request counts as failed."""
-    traced: bool | None = None
-    """Whether it is told which trace a request is part of (`traceparent`). Left out: if it is on this machine."""
+    traced: bool = False
+    """Whether requests carry the header `traceparent`, which names the trace they are part of. A vendor could tell by
+    it which requests belong together."""
     dialect: DialectName | None = None
     """The names and arguments under which its models are offered tools, and understood in any case. Left out: what a
     model's family knows, `own` where that is not known."""

@@ -79,9 +79,9 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     """How long a server may stay silent, before its answer and within it."""
     tongues: Tongues = Tongues("own")
     """The names under which models there know tools."""
-    traced: bool | None = None
-    """It is told which trace a request is part of. None: if it is on this machine; others could tell by it which
-    requests of several accounts, or to several vendors, are one person's."""
+    traced: bool = False
+    """Requests carry `traceparent`. It is in no wire profile, and a vendor could tell by it which requests of several
+    accounts, or to several vendors, are one person's."""
 
     def __repr__(self) -> str:
         return f"Endpoint(name={self.name!r}, base_url={self.base_url!r}, auth={self.auth!r})"
@@ -120,7 +120,6 @@ class HttpProvider(ABC):
         self._base_path = ""
         self._base_url = endpoint.base_url.rstrip("/")
         self._host = _host_of(self._base_url, endpoint)
-        self._is_told = bool(_LOOPBACK.match(self._base_url)) if endpoint.traced is None else endpoint.traced
         self._tongues: dict[str, Tongue] = {}
 
     def __repr__(self) -> str:
@@ -147,7 +146,7 @@ class HttpProvider(ABC):
         body = self.encode(tongue.request(request))
         reader = self.reader(who)
         received: list[bytes] = []
-        trace = request.traceparent if self._is_told else ""
+        trace = request.traceparent if self.endpoint.traced else ""
         async with self._asked(self.path(request), body, request.model, who, trace=trace) as chunks:
             parser = EventParser()
             kept = size = 0

@@ -12,6 +12,7 @@ import pytest
 
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
+from openagent.protocol.mcp import McpTest
 from openagent.protocol.safety import AuditAsk, TrustAdd
 from openagent.protocol.sessions import SessionGet
 from openagent.protocol.terminals import TerminalClose, TerminalInput, TerminalOpen
@@ -442,3 +443,21 @@ async def test_nobody_there_to_answer_is_a_no(tmp_path: Path):
             [result] = await results_of(client, session)
             assert "was not reached, because nobody is there to answer" in result.text
             assert far.requests == []
+
+
+@pytest.mark.parametrize("answerable", [True, False])
+async def test_a_session_is_idle_again_when_nobody_answered_for_a_server(tmp_path: Path, answerable: bool):
+    impatient = f"[limits]\nask_timeout = {0.2 if answerable else 600}\naway_timeout = 0.1\n{NAMES}"
+    async with web_server() as far, house(tmp_path, [], config=impatient) as h, await h.client() as client:
+        servers = {"theirs": {"url": f"http://127.0.0.1:{far.port}/mcp"}}
+        (h.workspace / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+        await ask(client, TrustAdd, cwd=str(h.workspace))
+        session = await new_session(h, client)
+        async with await h.client(interactive=answerable) as silent:
+            attachment = await silent.attach(session)
+            tested = await ask(client, McpTest, cwd=str(h.workspace))
+            assert [server.status for server in tested.servers] == ["failed"]
+            seen = await until(attachment, lambda event: isinstance(event, e.PermissionResolved))
+            seen += await until(attachment, lambda event: isinstance(event, e.StatusChanged) and event.status == "idle")
+            assert len(questions(seen)) == 1
+        assert (await ask(client, SessionGet, session=session)).status == "idle"

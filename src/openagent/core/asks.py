@@ -19,7 +19,7 @@ from openagent.policy.facts import CallFacts
 from openagent.protocol.conversation import PendingAsk, PermissionAnswer
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import PermissionRequested, PermissionResolved, StatusChanged
-from openagent.protocol.sessions import PermissionAsk, Question
+from openagent.protocol.sessions import PermissionAsk, Question, Status
 from openagent.protocol.words import call_at_work
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ class Asks:
         self._questions: dict[str, tuple[Question, asyncio.Future[QuestionReply]]] = {}
         self.since: dict[str, float] = {}
         """By the id of a request or question: when it was asked."""
+        self.before: Status = "idle"
+        """The session's status when the first of those that wait was asked."""
 
     @property
     def permissions(self) -> list[PermissionAsk]:
@@ -76,6 +78,13 @@ class Asks:
             self._facts[ask.id] = facts
         future.add_done_callback(lambda _: self._forget(ask.id))
         return future
+
+    def withdraw(self, ask: str) -> None:
+        """Nobody waits for its answer. It counts as gone at once: a cancelled future tells its callbacks only later."""
+        _, future = self._permissions.get(ask, (None, None))
+        self._forget(ask)
+        if future is not None:
+            future.cancel()
 
     def _forget(self, ask: str) -> None:
         self._permissions.pop(ask, None)
@@ -105,6 +114,12 @@ class Asks:
         self.since[question.id] = time.time()
         future.add_done_callback(lambda _: self._forget_question(question.id))
         return future
+
+    def withdraw_question(self, question: str) -> None:
+        _, future = self._questions.get(question, (None, None))
+        self._forget_question(question)
+        if future is not None:
+            future.cancel()
 
     def _forget_question(self, question: str) -> None:
         self._questions.pop(question, None)
@@ -144,7 +159,7 @@ async def ask_person(
     try:
         await session.record(
             PermissionRequested(ask=ask, answerable=session.someone_can_answer()),
-            StatusChanged(status="waiting_approval", detail=ask.summary),
+            waiting(session, ask.summary),
         )
         async with asyncio.timeout(patience):
             verdict = await (while_somebody_is_there(session, answered) if aside else answered)
@@ -156,20 +171,20 @@ async def ask_person(
             granted, audit = _grant(session, ask, offer, verdict)
             resolved = msgspec.structs.replace(resolved, covers=offer.choice.covers)
     except NobodyThereError:
-        answered.cancel()
+        session.asks.withdraw(ask.id)
         resolved = msgspec.structs.replace(resolved, reason="Nobody is there to answer.")
     except TimeoutError:
-        answered.cancel()
+        session.asks.withdraw(ask.id)
     except asyncio.CancelledError:
-        answered.cancel()
+        session.asks.withdraw(ask.id)
         gone = PermissionResolved(ask_id=ask.id, decision="deny", by="withdrawn" if aside else "turn ended")
-        session.post(gone, *(_as_before(session) if aside else ()))
+        session.post(gone, *(as_before(session) if aside else ()))
         raise
     except BaseException:
-        answered.cancel()
+        session.asks.withdraw(ask.id)
         raise
     detail = call_at_work(ask.tool, ask.summary) if resolved.decision == "allow" else ""
-    going_on = _as_before(session) if aside else [StatusChanged(status="executing_tool", detail=detail)]
+    going_on = as_before(session) if aside else [StatusChanged(status="executing_tool", detail=detail)]
     await session.record(resolved, *going_on, rows=Rows(audit=audit, granted=granted), op_id=op_id)
     return resolved
 
@@ -211,11 +226,22 @@ async def while_somebody_is_there(session: "Session", answered: "asyncio.Future[
     return answered.result()
 
 
-def _as_before(session: "Session") -> list[StatusChanged]:
-    """Unless something else is being asked, or came meanwhile: a turn may have begun or ended since it was asked."""
+def waiting(session: "Session", detail: str = "") -> StatusChanged:
+    """Recorded when something is asked."""
+    if session.info.status != "waiting_approval":
+        session.asks.before = session.info.status
+    return StatusChanged(status="waiting_approval", detail=detail)
+
+
+def as_before(session: "Session") -> list[StatusChanged]:
+    """Recorded when nothing waits for an answer to it any more. Empty while something else is being asked, and when the
+    status changed meanwhile: a turn may have begun or ended since."""
     if session.asks.permissions or session.asks.questions or session.info.status != "waiting_approval":
         return []
-    return [StatusChanged(status="executing_tool" if session.busy else "idle")]
+    before = session.asks.before
+    if session.busy:
+        return [StatusChanged(status="executing_tool" if before in ("idle", "error") else before)]
+    return [StatusChanged(status=before if before == "error" else "idle")]
 
 
 def _chosen(offers: Sequence[Offer], answer: PermissionAnswer) -> Offer | None:

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import msgspec
 
-from openagent.core.asks import NobodyThereError, QuestionReply, ask_person, while_somebody_is_there
+from openagent.core.asks import NobodyThereError, QuestionReply, as_before, ask_person, waiting, while_somebody_is_there
 from openagent.core.audit import Performed, audit_closed, audit_decision, audit_outcome
 from openagent.core.bash_syntax import syntax_error
 from openagent.core.beyond_undo import look_for_unsaved, run_held, told
@@ -482,7 +482,7 @@ class CallContext:
         session = self._session
         answered = session.asks.open_question(question)
         try:
-            await session.record(QuestionAsked(question=question), StatusChanged(status="waiting_approval"))
+            await session.record(QuestionAsked(question=question), waiting(session))
             return await self._answer(question, await answered)
         finally:
             answered.cancel()
@@ -493,9 +493,10 @@ class CallContext:
             return None
         answered = session.asks.open_question(question)
         try:
-            await session.record(QuestionAsked(question=question), StatusChanged(status="waiting_approval"))
+            await session.record(QuestionAsked(question=question), waiting(session))
             return await self._answer(question, await while_somebody_is_there(session, answered))
         except NobodyThereError:
+            session.asks.withdraw_question(question.id)
             await self._answer(question, QuestionReply("", "nobody", ""))
             return None
         finally:
@@ -503,7 +504,7 @@ class CallContext:
 
     async def _answer(self, question: Question, reply: QuestionReply) -> str:
         answered = QuestionAnswered(question_id=question.id, answer=reply.answer, by=reply.by)
-        await self._session.record(answered, op_id=reply.op_id)
+        await self._session.record(answered, *as_before(self._session), op_id=reply.op_id)
         return reply.answer
 
     async def set_plan(self, plan: list[PlanItem]) -> None:

@@ -117,3 +117,47 @@ async def test_a_folder_that_is_not_empty_and_a_broken_archive_are_refused(
     with pytest.raises(OpenAgentError, match="cannot be restored"):
         await copies.restore_backup(archive, tmp_path / "into" / "folder")
     assert list((tmp_path / "into").iterdir()) == []
+
+
+async def test_a_foreign_archive_brings_nothing_that_git_would_run(
+    copies: WorkspaceCopies, workspace: Path, tmp_path: Path
+) -> None:
+    canary = tmp_path / "canary"
+    for repository in (workspace, workspace / "sub", workspace / "away"):
+        repository.mkdir(exist_ok=True)
+        git(repository, "init", "-q")
+        git(repository, "config", "core.fsmonitor", f"touch {canary} #")
+        git(repository, "config", "remote.origin.url", "https://example.org/x")
+        hook = repository / ".git" / "hooks" / "post-index-change"
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/sh\ntouch {canary}\n")
+        hook.chmod(0o755)
+    (workspace / "away" / ".git").rename(workspace / "store")
+    (workspace / "away" / ".git").write_text("gitdir: ../store\n")
+    (workspace / "sub" / ".git").chmod(0o500)
+    archive = tmp_path / "foreign.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
+        for path in sorted(workspace.iterdir()):
+            tar.add(path, arcname=path.name)
+    restored = await copies.restore_backup(archive, tmp_path / "to")
+    canary.unlink(missing_ok=True)
+    for repository in (".", "sub", "away"):
+        git(tmp_path / "to" / repository, "status")
+        git(tmp_path / "to" / repository, "add", "-A", check=False)
+        assert git(tmp_path / "to" / repository, "config", "remote.origin.url") == "https://example.org/x\n"
+    assert not canary.exists()
+    told = [f"{left.path}: {left.reason}" for left in restored.left_out]
+    assert any(line.startswith("sub/.git") and "core.fsmonitor" in line for line in told), told
+    assert any("post-index-change" in line for line in told)
+
+
+async def test_an_archive_that_was_made_here_keeps_the_persons_hooks(
+    copies: WorkspaceCopies, workspace: Path, tmp_path: Path
+) -> None:
+    git(workspace, "init", "-q")
+    git(workspace, "config", "core.hooksPath", ".husky/_")
+    made = await copies.backup(workspace, tmp_path / "own.tar.gz")
+    (tmp_path / "own.tar.gz").rename(tmp_path / "moved.tar.gz")
+    restored = await copies.restore_backup(tmp_path / "moved.tar.gz", tmp_path / "to")
+    assert (made.left_out, restored.left_out) == ([], [])
+    assert git(tmp_path / "to", "config", "core.hooksPath") == ".husky/_\n"

@@ -1,10 +1,11 @@
 """A workspace as one compressed archive, and back again without trusting what the archive says."""
 
+import hashlib
 import os
 import shutil
 import stat
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
@@ -23,6 +24,7 @@ from openagent.filesystem.beneath import (
 )
 from openagent.plugins.workspace import Backup, Quota, WorkspaceUsage
 from openagent.protocol.errors import OpenAgentError
+from openagent.workspace.git_guard import Disarmed
 from openagent.workspace.quota import enforce
 from openagent.workspace.scan import SPECIAL, UNREADABLE
 from openagent.workspace.tree import join, shown_left_out
@@ -30,6 +32,7 @@ from openagent.workspace.tree import join, shown_left_out
 _CHUNK = 1 << 20
 _LEVEL = 3
 LEADS_OUT = "a link that leads out of the workspace"
+_RUNS = "git could run a program named in it"
 _MAX_BYTES = 64 << 30
 
 
@@ -94,6 +97,27 @@ def _add_file(tar: tarfile.TarFile, member: tarfile.TarInfo, descriptor: int) ->
         tar.addfile(member, _Padded(file, member.size))
 
 
+class ArchivesMade:
+    """Which archives were made here, by their digest: what their repositories run, the person set up."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def add(self, archive: Path) -> None:
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (self._directory / _digest(archive)).touch(mode=0o600)
+
+    def knows(self, archive: Path) -> bool:
+        with suppress(OSError):  # one that cannot be read is refused where it is opened
+            return (self._directory / _digest(archive)).exists()
+        return False
+
+
+def _digest(archive: Path) -> str:
+    with archive.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 class _Padded:
     def __init__(self, file: IO[bytes], size: int) -> None:
         self._file, self._left = file, size
@@ -105,8 +129,11 @@ class _Padded:
         return data + bytes(count - len(data))
 
 
-def read_backup(archive: Path, to: Path, quota: Quota | None) -> Backup:
-    """The folder appears when it is complete."""
+def read_backup(
+    archive: Path, to: Path, quota: Quota | None, disarm: Callable[[Path], Iterable[Disarmed]] = lambda _folder: ()
+) -> Backup:
+    """The folder appears when it is complete. `disarm` is given it before that, with everything in it accessible, and
+    says what it took out."""
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise OpenAgentError(
             "conflict", f"{to} is not empty, and restoring a backup would mix the two.", hint="Name a new folder."
@@ -116,7 +143,10 @@ def read_backup(archive: Path, to: Path, quota: Quota | None) -> Backup:
     partial.mkdir(mode=0o700)
     try:
         with tarfile.open(archive, "r:*") as tar, opened_root(partial) as root:
-            result = _Extraction(tar, root, quota or Quota()).run()
+            result = _Extraction(tar, root, quota or Quota())
+            result.extract()
+            disarmed = [(os.fsencode(each.path), f"{_RUNS}: {each.what}") for each in disarm(partial)]
+            result.set_modes()
         if to.exists():
             to.rmdir()
         partial.rename(to)
@@ -128,7 +158,7 @@ def read_backup(archive: Path, to: Path, quota: Quota | None) -> Backup:
     except BaseException:
         discard_tree(partial)
         raise
-    return Backup(archive=str(archive), files=result.files, left_out=shown_left_out(result.left_out))
+    return Backup(archive=str(archive), files=result.files, left_out=shown_left_out([*result.left_out, *disarmed]))
 
 
 class _Extraction:
@@ -140,15 +170,16 @@ class _Extraction:
         self.files = 0
         self.left_out: list[tuple[bytes, str]] = []
 
-    def run(self) -> "_Extraction":
+    def extract(self) -> None:
         for member in self._tar:
             self._member(member, os.fsencode(member.name).rstrip(b"/"))
+
+    def set_modes(self) -> None:
         for path, mode in reversed(self._folder_modes):
             parent, _, name = path.rpartition(b"/")
             with opened_folder(self._root, parent) as at:
                 set_mode(at, name, mode & 0o1777)
         os.fchmod(self._root, 0o755)
-        return self
 
     def _member(self, member: tarfile.TarInfo, path: bytes) -> None:
         parts = path.split(b"/")

@@ -16,7 +16,7 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.undo import ChangedFile
 from openagent.protocol.workspaces import CopyMethod, MergeChoice, WorkspacesCollected
 from openagent.workspace.apply import Apply
-from openagent.workspace.backup import discard_tree, read_backup, write_backup
+from openagent.workspace.backup import ArchivesMade, discard_tree, read_backup, write_backup
 from openagent.workspace.checkpoints import GitCheckpoints
 from openagent.workspace.collect import collect_store
 from openagent.workspace.copying import (
@@ -29,6 +29,7 @@ from openagent.workspace.copying import (
 )
 from openagent.workspace.diffs import tree_changes
 from openagent.workspace.git import BlobReader
+from openagent.workspace.git_guard import Disarmed, GitGuard
 from openagent.workspace.merge import Plan, folder_of, nodes_of, plan_merge, text_merger
 from openagent.workspace.merge_settled import settle, version_of
 from openagent.workspace.quota import enforce, measure
@@ -53,6 +54,8 @@ class CopyRecord(msgspec.Struct):
 class WorkspaceCopies:
     def __init__(self, home: Path, checkpoints: GitCheckpoints, writes: WorkspaceWrites | None = None) -> None:
         self._directory = (home / "copies").resolve()
+        self._restoring = home / "restored"
+        self._archives = ArchivesMade(home / "archives")
         self._within = f"{self._directory}/"
         self._checkpoints = checkpoints
         self._writes = writes or WorkspaceWrites(home, checkpoints)
@@ -243,10 +246,25 @@ class WorkspaceCopies:
         return usage
 
     async def backup(self, workspace: Path, archive: Path) -> Backup:
-        return await asyncio.to_thread(write_backup, real_workspace(workspace), archive)
+        def write() -> Backup:
+            made = write_backup(real_workspace(workspace), archive)
+            self._archives.add(archive)
+            return made
+
+        return await asyncio.to_thread(write)
 
     async def restore_backup(self, archive: Path, to: Path, *, quota: Quota | None = None) -> Backup:
-        return await asyncio.to_thread(read_backup, archive, to, quota)
+        """Of an archive that was not made here, settings and hooks that git would run are left out."""
+
+        def read() -> Backup:
+            own = self._archives.knows(archive)
+            return read_backup(archive, to, quota) if own else read_backup(archive, to, quota, self._disarm)
+
+        return await asyncio.to_thread(read)
+
+    def _disarm(self, folder: Path) -> list[Disarmed]:
+        self._restoring.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return GitGuard(folder, self._restoring, lambda _repository: False).look_everywhere()
 
     async def gc(self, sessions: Collection[str], *, keep: int = 200) -> WorkspacesCollected:
         alive = {*sessions, _MERGES}

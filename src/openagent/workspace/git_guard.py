@@ -114,6 +114,11 @@ class GitGuard:
         """Whether anything jailed could write here just now."""
         return self._is_walled(self._workspace / "any") is False
 
+    def look_everywhere(self) -> list[Disarmed]:
+        """At files that came from elsewhere: whatever is a repository among them."""
+        with opened_root(self._workspace) as root:
+            return [found for place in sorted(_below(root, b"")) for found in self._look_at(root, place)]
+
     def places_in(self, touched: Touched) -> set[bytes]:
         """What may be a repository of all that was touched and not looked at yet."""
         paths = {join(folder, name) for folder, names in touched.names.items() for name in names}
@@ -411,6 +416,20 @@ def _in_tree(folder: Folder, path: bytes) -> Iterator[bytes]:
         yield join(path, _DOT_GIT)
     for name, below in folder.folders.items():
         yield from _in_tree(below, join(path, name))
+
+
+def _below(folder: int, path: bytes) -> Iterator[bytes]:
+    """All repositories at and below an open folder, those in a `.git` (submodules, work trees) included."""
+    names = {os.fsencode(name) for name in os.listdir(folder)}
+    if b"HEAD" in names and not names.isdisjoint((b"objects", b"commondir")):
+        yield path
+    for name in names:
+        if name.lower() == _DOT_GIT:
+            yield join(path, name)
+        status = status_of(folder, name)
+        if status is not None and stat.S_ISDIR(status.st_mode):
+            with opened_folder(folder, name) as below:
+                yield from _below(below, join(path, name))
 
 
 def _shown(place: bytes) -> str:

@@ -48,6 +48,16 @@ PLOTS = [
         "SET store/config",
     ),
     Plot(
+        "a gitlink whose .git is a file with a NUL byte",
+        f"{_MAKE.format('sub')}; mv sub/.git store; printf 'gitdir: ../store\\0x' > sub/.git; {_LINK.format('sub')}; "
+        "SET store/config",
+    ),
+    Plot(
+        "a gitlink whose .git leads to a name that ends with a space",
+        f"{_MAKE.format('sub')}; {_LINK.format('sub')}; mv sub/.git store; SET store/config; mv store 'store '; "
+        "echo 'gitdir: ../store ' > sub/.git",
+    ),
+    Plot(
         "a gitlink whose .git is a link",
         f"{_MAKE.format('sub')}; mv sub/.git store; ln -s ../store sub/.git; {_LINK.format('sub')}; SET store/config",
     ),

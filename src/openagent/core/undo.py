@@ -63,6 +63,8 @@ class Undo:
         session = self._session
         by = Caller(session.id, session.info.turn_count, call_id)
         window = await self._tried(lambda: self._writes.begin(session.workspace, by, exact=exact))
+        if window is not None and window.trouble is not None:
+            self._tell_of_trouble(window.trouble)
         try:
             yield window
         finally:
@@ -79,13 +81,16 @@ class Undo:
             return None
         try:
             return await work()
-        except (OpenAgentError, OSError) as problem:
-            _log.warning("what a call writes cannot be seen", exc_info=problem, extra={"session": self._session.id})
-            if not self._told_of_trouble:
-                self._told_of_trouble = True
-                said = problem.info if isinstance(problem, OpenAgentError) else _unseen(problem)
-                self._session.post(ErrorRaised(error=said))
+        except Exception as problem:  # the supervisor: whatever fails while files are read, the turn goes on
+            self._tell_of_trouble(problem)
             return None
+
+    def _tell_of_trouble(self, problem: Exception) -> None:
+        _log.warning("what a call writes cannot be seen", exc_info=problem, extra={"session": self._session.id})
+        if self._told_of_trouble:
+            return
+        self._told_of_trouble = True
+        self._session.post(ErrorRaised(error=problem.info if isinstance(problem, OpenAgentError) else _unseen(problem)))
 
     async def goes_on(self, window: WriteWindow | None, command: str) -> None:
         """A command went to the background: what is written until it ends may be its doing."""
@@ -282,11 +287,18 @@ class Undo:
         return CollectionRecord(hidden=hidden, collector=REWIND, undone=undone)
 
 
-def _unseen(problem: OSError) -> ErrorInfo:
+def _unseen(problem: Exception) -> ErrorInfo:
+    if isinstance(problem, OSError):
+        why = problem.strerror or str(problem)
+        hint = "Check that the disk is not full and that the data folder is writable."
+    else:
+        why = f"reading the workspace failed with {type(problem).__name__}: {problem}"
+        hint = "This is a bug in OpenAgent: please report it with the daemon's log."
     return ErrorInfo(
         "store_error",
-        f"What this session writes cannot be kept for undo: {problem.strerror or problem}.",
-        hint="Check that the disk is not full and that the data folder is writable.",
+        f"What this session is writing now may be missing from undo: {why}. "
+        "What is found later is listed in `openagent diff` as possibly somebody else's.",
+        hint=hint,
     )
 
 

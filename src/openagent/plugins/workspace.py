@@ -70,6 +70,9 @@ class Caller(Struct, frozen=True):
 class WriteWindow(Protocol):
     """A stretch of time in which a call may write files."""
 
+    trouble: Exception | None
+    """Why the files could not be read before the call. What is found afterwards may then be somebody else's."""
+
     def wrote(self, path: str) -> None:
         """For one that says itself what it writes: a path in the workspace, without links in it."""
         ...

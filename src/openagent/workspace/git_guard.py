@@ -5,6 +5,7 @@ submodule, a bare repository, a `.git` file that names some folder) are compared
 what is new and could run a program is taken out, kept beside the checkpoints, and told.
 """
 
+import logging
 import os
 import re
 import stat
@@ -44,6 +45,7 @@ _EXEC_LINE = re.compile(rb"^\s*(?:exec|x)\s+(.*)$", re.MULTILINE)
 _ANY = "*"
 _OVERRIDES_MODES = 1 << 1
 """CAP_DAC_OVERRIDE"""
+_log = logging.getLogger(__name__)
 
 
 class Metadata(Struct, frozen=True):
@@ -100,14 +102,14 @@ class GitGuard:
                 places |= {b".git", *self._gitlinks(), *self._within(root)}
             found: list[Disarmed] = []
             for place in sorted(places):  # all of them: what is passed over is what somebody would hide behind many
-                found += self._look_at(root, place)
+                found += self._looked_at(root, place)
             return found
 
     def look_at(self, places: Collection[bytes]) -> list[Disarmed]:
         """Between calls, when what a call left running may still be at work, and the workspace may be gone: a copy that
         was merged, for one."""
         with suppress(FileNotFoundError, NotADirectoryError), opened_root(self._workspace) as root:
-            return [found for place in sorted(places) for found in self._look_at(root, place)]
+            return [found for place in sorted(places) for found in self._looked_at(root, place)]
         return []
 
     def is_open(self) -> bool:
@@ -136,6 +138,19 @@ class GitGuard:
         return set(_named_in(changes))
 
     # --- one repository ---------------------------------------------------------------------------------------------
+
+    def _looked_at(self, root: int, place: bytes) -> list[Disarmed]:
+        """A place that makes this code fail costs neither the look at the other places nor what undo knows. What was
+        found there before it failed is told."""
+        found: list[Disarmed] = []
+        try:
+            for each in self._look_at(root, place):
+                found.append(each)  # noqa: PERF402
+        except Exception as problem:  # the supervisor: whatever a command left there, the user is told of the place
+            _log.exception("a repository could not be checked", extra={"place": _shown(place)})
+            why = f"it could not be checked ({type(problem).__name__}: {problem})"
+            found.append(Disarmed(_shown(place), why[:300], left=True))
+        return found
 
     def _look_at(self, root: int, place: bytes, *, followed: int = 0) -> Iterator[Disarmed]:
         known = self._known.get(place, _NOTHING)
@@ -223,7 +238,10 @@ class GitGuard:
     def _leads_home(self, place: bytes, common: bytes) -> bool:
         """A work tree's own metadata lies in its repository's, or says that all is here."""
         here = self._workspace / os.fsdecode(place)
-        home = os.path.realpath(here / os.fsdecode(common.strip()))
+        path = _path_in(common)
+        if not path:
+            return False
+        home = os.path.realpath(here / os.fsdecode(path))
         return home == os.path.realpath(here) or (
             here.parent.name == "worktrees" and home == os.path.realpath(here.parent.parent)
         )
@@ -262,10 +280,10 @@ class GitGuard:
                 if status is None:
                     return _NOTHING
                 if stat.S_ISLNK(status.st_mode):
-                    return Metadata(link=os.readlink(name, dir_fd=folder))
+                    return Metadata(link=os.readlink(name, dir_fd=folder)) if _is_in_git(place) else _NOTHING
                 if not stat.S_ISDIR(status.st_mode):
-                    said = _content(folder, name)
-                    return Metadata(link=said.removeprefix(b"gitdir:").strip())
+                    # Any other file is none that git follows: it stands where a folder was that is gone.
+                    return Metadata(link=_led_to(folder, name)) if name.lower() == _DOT_GIT else _NOTHING
                 with opened_folder(folder, name) as below:
                     return _metadata(below) if _is_in_git(place) or _looks_bare(below) else _NOTHING
         except OSError:
@@ -374,6 +392,17 @@ def _content(folder: int, name: bytes) -> bytes:
             return file.read(_LARGEST)
     except OSError:
         return b"\0"
+
+
+def _led_to(folder: int, name: bytes) -> bytes:
+    """Where a `.git` file leads."""
+    content = _content(folder, name)
+    return _path_in(content.removeprefix(b"gitdir:").removeprefix(b" "))
+
+
+def _path_in(content: bytes) -> bytes:
+    """The path that git takes from such a file: without line ends at its end, and only up to the first NUL byte."""
+    return content.rstrip(b"\r\n").partition(b"\0")[0]
 
 
 def _is_in_git(place: bytes) -> bool:

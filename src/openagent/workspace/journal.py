@@ -3,6 +3,7 @@
 A line names objects of the private store; `keep` makes them part of a reference, so that they are no garbage.
 """
 
+import errno
 import os
 import time
 from collections.abc import Collection, Iterator
@@ -57,9 +58,10 @@ class Journal:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         descriptor = os.open(self._folder / session, flags, 0o600)
         try:
-            line = msgspec.json.encode(entry) + b"\n"
+            line, before = msgspec.json.encode(entry) + b"\n", os.fstat(descriptor).st_size
             if os.write(descriptor, line) != len(line):
-                raise OSError(28, "the disk is full", str(self._folder / session))
+                os.ftruncate(descriptor, before)  # the next line must not be read as the end of this one
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._folder / session))
         finally:
             os.close(descriptor)
         return entry

@@ -5,12 +5,14 @@ Where it cannot tell, every look compares everything. Either way the content of 
 that whatever a command does to one, what it was before is there.
 """
 
+import logging
 import os
 import stat
 from contextlib import suppress
 from pathlib import Path
 
 from openagent.filesystem.beneath import opened_folder, opened_root
+from openagent.protocol.errors import OpenAgentError
 from openagent.workspace.git_state import passed_over, repository_of
 from openagent.workspace.inotify import Unwatchable
 from openagent.workspace.journal import OTHERS, Journal
@@ -28,6 +30,7 @@ _NOTED = "noted"
 _MANY = 2_000
 """New files in one look, from which on everything is looked at: ignored folders may have to be left out."""
 _SMALL_LOOK, _SMALL_FILE = 32, 1 << 20
+_log = logging.getLogger(__name__)
 
 
 class Trail:
@@ -125,6 +128,13 @@ class Trail:
         """How the files differ from the last look."""
         touched = self.peek()
         self._pending = Touched()
+        try:
+            return self._look(touched)
+        except BaseException:
+            self._pending.everything = True  # folders may be unwatched by now: the next look compares all of it
+            raise
+
+    def _look(self, touched: Touched) -> list[Change]:
         self._repository_seen = self._repository_seen and not touched.repository and not touched.everything
         if touched.everything:
             return self._look_at_everything()
@@ -197,7 +207,10 @@ class Trail:
         same = files is index.root and left_out == index.left_out
         self._index = fresh
         if not same or not self.opened:
-            self.save()
+            try:
+                self.save()
+            except (OpenAgentError, OSError):  # the next process compares with what was saved before, and the journal
+                _log.warning("what was seen of a workspace could not be saved", exc_info=True)
         return changes
 
     def _scan(self, index: Index) -> Scan:

@@ -5,6 +5,7 @@ command in the background, cannot be told apart and is marked as shared.
 """
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from openagent.plugins.workspace import Caller, Checkpoint, Part, Restored, Writes, WriteWindow
 from openagent.plugins.worktrees import common_directory
-from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.review import Review
 from openagent.protocol.undo import ChangedFile
 from openagent.workspace.checkpoints import GitCheckpoints
@@ -35,6 +35,8 @@ _ROUND_S = 0.5
 _TOGETHER = "another session wrote at the same time"
 _BACKGROUND = "written while a command ran in the background"
 _CUT_OFF = "two sessions were cut off at the same time"
+_UNSEEN = "the files could not be read right before or after the call"
+_log = logging.getLogger(__name__)
 
 
 class Window:
@@ -45,6 +47,7 @@ class Window:
         self.found = False
         self.kept: Kept | None = None
         self.in_background = False
+        self.trouble: Exception | None = None
         self._running: Callable[[], bool] | None = None
 
     def wrote(self, path: str) -> None:
@@ -80,6 +83,10 @@ class Kept:
         self.lock = lock
         self.root = os.fsencode(trail.store.workspace)
         self.windows: list[Window] = []
+        self.unseen: list[Window] = []
+        """Those that ended when the files could not be read: the next look finds what they wrote."""
+        self.unwritten: list[tuple[str, Entry]] = []
+        """What the journal has no place for yet, by session: on a full disk, for one."""
         self.starts: dict[str, Start] = {}
         self.saved: dict[str, int] = {}
         """The last turn of each session that has its checkpoint."""
@@ -128,9 +135,12 @@ class WorkspaceWrites:
         window.kept = kept
         await kept.lock.acquire()
         try:
-            await self._look(kept)
-            await self._note_start(kept, by)
-            kept.trail.unclaimed = []
+            try:
+                await self._look(kept)
+                await self._note_start(kept, by)
+                kept.trail.unclaimed = []
+            except Exception as problem:  # the supervisor: the call runs, and what it writes is looked for afterwards
+                window.trouble = problem
             kept.windows.append(window)
         except BaseException:
             kept.lock.release()
@@ -143,7 +153,7 @@ class WorkspaceWrites:
         if (seen := self._seen(workspace)) is None or not seen.trail.opened:
             kept = self._keep(workspace)
             async with kept.lock:
-                with suppress(OpenAgentError, OSError):  # whoever begins a call is told
+                with suppress(Exception):  # whoever begins a call is told
                     await self._look(kept)
                     await _to_the_end(kept.trail.look_at_repository)
         return self.known_unsaved(workspace, session)
@@ -170,7 +180,12 @@ class WorkspaceWrites:
         if not window.exact:
             await kept.lock.acquire()
         try:
-            await self._look(kept, window)
+            try:
+                await self._look(kept, window)
+            except Exception:
+                kept.unseen.append(window)
+                raise
+            self._write_what_waits(kept)
             return await self._save_start(kept, window)
         finally:
             if not window.leave():
@@ -186,12 +201,6 @@ class WorkspaceWrites:
             trail = kept.trail
             if not trail.unclaimed:
                 return
-            kept.guard.forget(trail.unclaimed)
-            found = await _to_the_end(
-                lambda: kept.guard.look(trail.root, trail.unclaimed, repository=False, all_of_it=False)
-            )
-            if found:
-                self._on_disarmed(by.session, found, kept.guard.kept)
             shared = ""
             if kept.claimed is not None and kept.claimed[0] != by.session:
                 shared = _CUT_OFF
@@ -199,6 +208,12 @@ class WorkspaceWrites:
                 trail.journal.append(first, Entry(0, 0, "unsure", shared=shared, taken=[(number, b"")]))
             entry = Entry(0, 0, turn=by.turn, call=by.call, touched=trail.unclaimed, shared=shared)
             kept.claimed = by.session, trail.journal.append(by.session, entry).number
+            kept.guard.forget(trail.unclaimed)
+            found = await _to_the_end(
+                lambda: kept.guard.look(trail.root, trail.unclaimed, repository=False, all_of_it=False)
+            )
+            if found:
+                self._on_disarmed(by.session, found, kept.guard.kept)
 
     async def merging(
         self, workspace: Path, by: Caller | None, work: Callable[[], T], written: Callable[[T], Collection[str]]
@@ -336,16 +351,19 @@ class WorkspaceWrites:
         """With the lock held."""
         try:
             await self._look_if_touched(kept, ending)
-        except (OpenAgentError, OSError):
+        except Exception:
             kept.failed = True
             raise
 
     async def _look_if_touched(self, kept: Kept, ending: Window | None) -> None:
         """Nothing touched: nothing is read. Little was touched: not worth a thread."""
         trail = kept.trail
+        self._write_what_waits(kept)
         if trail.opened:
             touched = trail.peek()
             if not touched:
+                self._all_seen(kept)
+                kept.failed = False
                 return
             if not touched.repository and trail.is_quick(touched):
                 self._look_now(kept, ending)
@@ -369,11 +387,35 @@ class WorkspaceWrites:
         working = {window.by.session for window in kept.windows}
         trail.maker = next(iter(working)) if len(working) == 1 else ""
         changes = trail.look()
-        changes += self._guard(kept, touched, changes)
-        self._assign(kept, changes, ending, self._repository_after(kept, touched))
+        try:
+            changes += self._guard(kept, touched, changes)
+            repository = self._repository_after(kept, touched)
+        except BaseException:
+            self._assign(kept, changes, ending)
+            raise
+        self._assign(kept, changes, ending, repository)
+        self._all_seen(kept)
+
+    def _all_seen(self, kept: Kept) -> None:
+        """From here on, what changes is known to be new."""
+        kept.unseen.clear()
+        for window in kept.windows:
+            window.trouble = None
 
     def _guard(self, kept: Kept, touched: Touched, changes: Sequence[Change]) -> list[Change]:
         """Repositories that changed are looked at before the person's git meets them: what was done about them."""
+        try:
+            found = self._guarded(kept, touched, changes)
+        except Exception as problem:  # the supervisor: a defect there does not cost what is known of the files
+            _log.exception("the repositories of a workspace could not be checked")
+            why = f"the repositories here could not be checked ({type(problem).__name__}: {problem})"
+            found = [Disarmed(".", why[:300], left=True)]
+        if not found:
+            return []
+        self._tell(kept, found)
+        return kept.trail.look()
+
+    def _guarded(self, kept: Kept, touched: Touched, changes: Sequence[Change]) -> list[Disarmed]:
         guard, tree, everything = kept.guard, kept.trail.root, touched.everything
         writing = [window for window in kept.windows if not window.exact]
         if not writing and not guard.is_open():
@@ -384,10 +426,7 @@ class WorkspaceWrites:
         found = guard.look(tree, changes, repository=touched.repository, all_of_it=everything)
         if unlisted := guard.places_in(touched):  # folders that cannot be listed are in no change
             found += guard.look_at(unlisted)
-        if not found:
-            return []
-        self._tell(kept, found)
-        return kept.trail.look()
+        return found
 
     def _tell(self, kept: Kept, found: list[Disarmed]) -> None:
         """Whoever is at work; when nobody is, whoever was: a process that a command left may have done it."""
@@ -421,7 +460,7 @@ class WorkspaceWrites:
 
     def _repository_after(self, kept: Kept, touched: Touched) -> bytes:
         """The repository's own state, when it may be another and somebody of ours may have changed it."""
-        if not (touched.repository or touched.everything) or not kept.windows:
+        if not (touched.repository or touched.everything) or not (kept.windows or kept.unseen):
             return b""
         before = kept.trail.repository_tree
         state = kept.trail.look_at_repository()
@@ -435,8 +474,13 @@ class WorkspaceWrites:
         if ending is not None and ending.exact:
             own = [change for change in rest if _is_of(change, ending.paths)]
             rest = [change for change in rest if not _is_of(change, ending.paths)]
-            self._write(kept, ending, own)
+            self._write(kept, ending, own, _UNSEEN if ending.trouble else "")
             self._explain(kept, own)
+        for unseen in kept.unseen:
+            if unseen.exact:
+                own = [change for change in rest if _is_of(change, unseen.paths)]
+                rest = [change for change in rest if not _is_of(change, unseen.paths)]
+                self._write(kept, unseen, own, _UNSEEN)
         if kept.explained:
             theirs = [change for change in rest if kept.explained.get(change.path, _NOBODY) == change.after]
             rest = [change for change in rest if change not in theirs]
@@ -449,11 +493,13 @@ class WorkspaceWrites:
         for change in rest:
             open_ = (
                 *kept.windows,
+                *kept.unseen,
                 *(window for window, root in around if inside(kept.root + b"/" + change.path, [root])),
             )
             by_windows.setdefault(tuple(window for window in open_ if not window.exact), []).append(change)
         if repository and not rest:
-            by_windows[tuple(window for window in kept.windows if not window.exact)] = []
+            open_ = (*kept.windows, *kept.unseen)
+            by_windows[tuple(window for window in open_ if not window.exact)] = []
         for windows, found in by_windows.items():
             self._share_out(kept, windows, found, repository)
 
@@ -463,7 +509,9 @@ class WorkspaceWrites:
         shared = _TOGETHER if len(sessions) > 1 else ""
         if len(sessions) == 1 and all(window.in_background for window in windows):
             shared = _BACKGROUND
-        own = [window for window in last.values() if window in kept.windows]
+        if not shared and any(window.trouble or window in kept.unseen for window in windows):
+            shared = _UNSEEN
+        own = [window for window in last.values() if window in kept.windows or window in kept.unseen]
         if not own:
             self._write(kept, None, found)
         for window in own:
@@ -475,12 +523,25 @@ class WorkspaceWrites:
         if not changes and not repository:
             return
         if window is None:
-            kept.trail.journal.append(OTHERS, Entry(0, 0, touched=changes))
+            self._append(kept, OTHERS, Entry(0, 0, touched=changes))
             return
         by = window.by
         window.found = True
         entry = Entry(0, 0, turn=by.turn, call=by.call, touched=changes, shared=shared, repository=repository)
-        kept.trail.journal.append(by.session, entry)
+        self._append(kept, by.session, entry)
+
+    def _append(self, kept: Kept, session: str, entry: Entry) -> None:
+        """What the disk has no room for is written before the next look: the files are not compared again."""
+        try:
+            kept.trail.journal.append(session, entry)
+        except OSError as problem:
+            kept.unwritten.append((session, entry))
+            _log.warning("what a session wrote could not be noted yet", exc_info=problem, extra={"session": session})
+
+    def _write_what_waits(self, kept: Kept) -> None:
+        while kept.unwritten:
+            kept.trail.journal.append(*kept.unwritten[0])
+            del kept.unwritten[0]
 
     def _windows_around(self, kept: Kept) -> list[tuple[Window, bytes]]:
         """Of workspaces that hold this one, or lie in it."""

@@ -72,17 +72,15 @@ def _bare(led_elsewhere: bool) -> int:
 
 
 def _is_prompt(arguments: list[str]) -> bool:
-    """Everything that is no command, nor looks as if one had been meant."""
+    """Everything that is no command. What only looks like one is refused there."""
     first = arguments[0]
     if first.startswith("-"):
-        from openagent.client.command_line import before_dashes
-
-        return _OF_THE_PROGRAM.isdisjoint(before_dashes(arguments))
+        return first not in _OF_THE_PROGRAM
     if any(character.isspace() for character in first):
         return True
-    from openagent.cli.commands import meant_for_a_command
+    from openagent.cli.commands import is_a_command
 
-    return not meant_for_a_command(arguments)
+    return not is_a_command(first)
 
 
 def _prompt(arguments: list[str]) -> int:
@@ -92,12 +90,15 @@ def _prompt(arguments: list[str]) -> int:
 
     from openagent.cli.run import answer
     from openagent.cli.terminal import forgiving_streams
-    from openagent.client.command_line import WrongUse, read, stdin_is_given, wrong_use
+    from openagent.client.command_line import WrongUse, before_dashes, stdin_is_given, wrong_use
 
     forgiving_streams()
     try:
-        parsed = read(arguments, interactive=True)
-        _no_command_behind_options(arguments, parsed)
+        if not _HELP.isdisjoint(before_dashes(arguments)):
+            if not arguments[0].startswith("-"):
+                _refuse_guess([word for word in arguments if not word.startswith("-")])
+            return _command(["--help"])
+        parsed = _read_prompt(arguments)
     except WrongUse as problem:
         return wrong_use(problem, arguments, "openagent")
     on_a_terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
@@ -109,16 +110,27 @@ def _prompt(arguments: list[str]) -> int:
     return begin(parsed)
 
 
-def _no_command_behind_options(arguments: list[str], parsed: "Arguments") -> None:
-    from openagent.client.command_line import WrongUse
+def _read_prompt(arguments: list[str]) -> "Arguments":
+    """`-p` and `--` say that it is a prompt; without them, what looks like a command is refused. Raises WrongUse."""
+    from openagent.client.command_line import WrongUse, read
 
-    name = parsed.words[0] if parsed.words else ""
-    if parsed.printed or "--" in arguments or not name.isidentifier() or arguments[0] == name:
+    try:
+        parsed = read(arguments, interactive=True)
+    except WrongUse:
+        if not arguments[0].startswith("-"):
+            _refuse_guess(arguments)
+        raise
+    if not parsed.printed and "--" not in arguments:
+        _refuse_guess(parsed.words)
+    return parsed
+
+
+def _refuse_guess(words: list[str]) -> None:
+    if not words or any(character.isspace() for character in words[0]):
         return
-    from openagent.cli.commands import is_a_command
+    from openagent.cli.guessed_commands import refuse_guess
 
-    if is_a_command(name):
-        raise WrongUse(f"{name} is a command: write it first, or -- before it if it is the prompt.")
+    refuse_guess(words)
 
 
 def _command(arguments: list[str]) -> int:

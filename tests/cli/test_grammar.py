@@ -31,6 +31,7 @@ def echoing(machine: Machine) -> None:
         (f"-m{MODEL}", "say hi there"),
         ("--", "say hi there"),
         ("run", "-p", "say hi there"),
+        ("run", "say", "hi", "there"),
         ("run", "--", "say hi there"),
     ],
 )
@@ -44,6 +45,24 @@ def test_what_is_no_command_is_a_prompt(machine: Machine, arguments: tuple[str, 
     [
         (("sesions",), "There is no command 'sesions'. Did you mean sessions?"),
         (("sesions", "list"), "There is no command 'sesions'. Did you mean sessions?"),
+        (("sesions", "--help"), "There is no command 'sesions'. Did you mean sessions?"),
+        (("hi",), "There is no command 'hi'. To send it as a prompt: `openagent run \"hi\"`."),
+        (("-m", MODEL, "hi"), "There is no command 'hi'."),
+        (("-c", "hi"), "There is no command 'hi'."),
+        (("/review",), "There is no command '/review'."),
+        (("cost",), "OpenAgent has no command 'cost': use `openagent usage`."),
+        (("ps", "--plain"), "use `openagent agents list`."),
+        (("chat",), "use `openagent`."),
+        (("new",), "use `openagent --new`."),
+        (("fork",), "use `openagent sessions fork`."),
+        (("fork", "--help"), "use `openagent sessions fork`."),
+        (("fork", "06gx", "--at", "3"), "use `openagent sessions fork`."),
+        (("exec", "hi"), 'use `openagent run`. To send it as a prompt: `openagent run "exec hi"`.'),
+        (("-C", ".", "exec", "fix the tests"), "use `openagent run`."),
+        (("Exec", "$(hi)"), 'To send it as a prompt: `openagent run "PROMPT"`.'),
+        (("budget",), "use `openagent config set budget.day_usd`."),
+        (("plan", "a", "feature"), "use `openagent --mode plan`."),
+        (("list",), "use `openagent sessions list`."),
         (("-m", "x/y", "status"), "status is a command: write it first, or -- before it if it is the prompt."),
         (("run", "-x", "hi"), "There is no option -x. Write -- before a prompt that begins with a dash."),
         (("-x", "hi"), "There is no option -x."),
@@ -66,6 +85,34 @@ def test_what_cannot_be_meant_is_refused_and_costs_nothing(
     assert said in ran.stderr
     assert len(ran.stderr.splitlines()) == 1
     assert machine.sim.requests == []
+
+
+@pytest.mark.parametrize(
+    "arguments", [("exec hi",), ("fork this repository",), ("cost of it?", "src/a.py"), ("列出文件",)]
+)
+def test_one_argument_that_holds_a_sentence_is_a_prompt(machine: Machine, arguments: tuple[str, ...]) -> None:
+    """Also when it begins with a command, and where a script puts no spaces between words."""
+    assert machine.run(*arguments).stdout == f"You said: {' '.join(arguments)}\n"
+
+
+@pytest.mark.parametrize("arguments", [("-p", "cost"), ("--", "cost"), ("cost", "-p"), ("run", "cost")])
+def test_a_word_is_a_prompt_where_it_is_said_to_be_one(machine: Machine, arguments: tuple[str, ...]) -> None:
+    assert machine.run(*arguments).stdout == "You said: cost\n"
+
+
+def test_a_guessed_command_is_refused_in_json_where_json_is_wanted(machine: Machine) -> None:
+    for arguments in (("cost", "--json"), ("--json", "cost")):
+        ran = machine.run(*arguments)
+        assert ran.returncode == 2
+        assert "`openagent usage`" in json.loads(ran.stdout)["error"]["message"]
+    assert machine.sim.requests == []
+
+
+@pytest.mark.parametrize("arguments", [("-m", MODEL, "--help"), ("say hi there", "--help"), ("say", "hi", "-h")])
+def test_help_is_shown_wherever_it_is_asked_for(machine: Machine, arguments: tuple[str, ...]) -> None:
+    ran = machine.run(*arguments)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("Usage: openagent")
 
 
 def test_a_prompt_may_begin_with_a_dash_where_no_option_could_be_meant(machine: Machine) -> None:

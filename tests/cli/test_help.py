@@ -166,5 +166,8 @@ def test_the_version_is_told(machine: Machine) -> None:
 def test_a_misspelt_command_gets_a_suggestion(machine: Machine) -> None:
     ran = machine.run("sesions")
     assert ran.returncode == 2
-    assert ran.stderr == "openagent: There is no command 'sesions'. Did you mean sessions? See `openagent --help`.\n"
+    assert ran.stderr == (
+        "openagent: There is no command 'sesions'. Did you mean sessions? "
+        'To send it as a prompt: `openagent run "sesions"`.\n'
+    )
     assert machine.run().stdout.startswith("Usage: openagent")

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import click
 
-from openagent.cli.commands import is_a_command, meant_for_a_command, openagent
+from openagent.cli.commands import is_a_command, openagent
+from openagent.cli.guessed_commands import refuse_guess
 from openagent.client.command_line import WrongUse, read
 
 ENDS_A_COMMAND = {"|", "||", "&&", ";", "&", "<", ">", ">>"}
@@ -37,16 +38,20 @@ def commands_in(line: str) -> Iterator[list[str]]:
 
 def problem_of(words: list[str], *, in_a_sentence: bool = False) -> str:
     """Empty where the program would understand them. Files they name need not be there. In a sentence, `openagent auth
-    add` may be named without what it needs, and `--turn N` stand for a number."""
+    add` may be named without what it needs, `--turn N` stand for a number, and `openagent NAME` for any command."""
     words = _without_whereto(words)
     if not words or words[-1] in ("--help", "--version"):
         return ""
     name = words[0]
+    if in_a_sentence and name.isupper():
+        return ""
     try:
         if name in HAS_ITS_OWN_GRAMMAR:
             read(_without_images(words[1:]), interactive=HAS_ITS_OWN_GRAMMAR[name])
-        elif not is_a_command(name) and (name.startswith("-") or " " in name or not meant_for_a_command(words)):
-            read(_without_images(words), interactive=True)
+        elif not is_a_command(name):
+            parsed = read(_without_images(words), interactive=True)
+            if not parsed.printed and "--" not in words:
+                refuse_guess(parsed.words)
         else:
             _parse(openagent, "openagent", words, None)
     except WrongUse as problem:

@@ -8,6 +8,7 @@ import click
 import pytest
 
 import openagent
+from openagent.cli.guessed_commands import COMMANDS_ELSEWHERE
 
 from ..cli.test_json import TREE
 from .command_lines import commands_in, problem_of
@@ -55,6 +56,11 @@ def test_messages_name_only_commands_that_there_are() -> None:
     said = {file: "\n".join(_texts(ast.parse(text))) for file, text in sources if "`openagent " in text}
     found = [(file.name, each) for file, text in said.items() for each in wrong(named(text), in_a_sentence=True)]
     assert found == []
+
+
+def test_commands_of_other_programs_lead_to_commands_that_there_are() -> None:
+    named = (f"openagent {same}".rstrip() for same in COMMANDS_ELSEWHERE.values())
+    assert wrong(named, in_a_sentence=True) == []
 
 
 def _texts(tree: ast.AST) -> Iterator[str]:

@@ -125,13 +125,6 @@ def is_a_command(name: str) -> bool:
     return name in COMMANDS or name in SYNONYMS or name in plugin_commands()
 
 
-def meant_for_a_command(words: Sequence[str]) -> bool:
-    """Its first word is a command, or looks like one that was misspelt: one word alone is hardly ever a prompt."""
-    name = words[0]
-    alike = 0.6 if len(words) == 1 else 0.8
-    return is_a_command(name) or bool(get_close_matches(name, [*COMMANDS, *plugin_commands()], n=1, cutoff=alike))
-
-
 class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

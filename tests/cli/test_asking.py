@@ -1,12 +1,13 @@
 """What a person is asked in a plain terminal: by `run` and by `attach` the same, with the same keys for answers."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from .machine import Machine
+from .machine import PATIENCE, Machine, shell
 from .pseudo_terminal import Terminal
 
 OLD = "".join(f"value_{number} = {number}\n" for number in range(1, 121))
@@ -116,3 +117,72 @@ def test_a_pipe_gets_a_plain_unified_diff(asked: Machine) -> None:
     assert b"\n--- a.py\n+++ a.py\n@@ -37,7 +37,7 @@\n value_37 = 37\n" in seen
     assert b"\n-value_40 = 40\n+value_40 = 41\n" in seen
     assert b"\x1b[" not in seen
+
+
+QUESTION: dict[str, Any] = {
+    "tool_calls": [{"name": "ask_user", "arguments": {"question": "Red or blue?", "choices": ["red", "blue"]}}]
+}
+DECIDES = "No one is attached. Decide, and say what you assumed."
+
+
+def _watching(machine: Machine, session: str) -> Terminal:
+    """Somebody who could answer, and does not."""
+    return Terminal(machine, "attach", session)
+
+
+def test_a_run_without_a_terminal_answers_a_question_at_once_also_beside_a_person(machine: Machine) -> None:
+    session = machine.turn("hi", script=[{"text": "Hello."}, QUESTION, {"text": "Blue, I assumed."}])
+    with _watching(machine, session) as person:
+        person.until("— Done (")
+        ran = machine.run("run", "-r", session, "choose")
+        assert (ran.returncode, ran.stdout) == (0, "Blue, I assumed.\n")
+        person.until(f"answered by run: {DECIDES}")
+    assert "? Red or blue?" in ran.stderr
+    assert DECIDES in ran.stderr
+    assert DECIDES in told_to_the_model(machine)
+
+
+def test_a_run_without_a_terminal_is_refused_at_once_also_beside_a_person(machine: Machine) -> None:
+    script = [{"text": "Hello."}, shell("touch made"), {"text": "I could not."}]
+    session = machine.turn("hi", "--mode", "ask", script=script)
+    with _watching(machine, session) as person:
+        person.until("— Done (")
+        ran = machine.run("run", "-r", session, "--json", "make it")
+        assert ran.returncode == 0
+        assert [each["summary"] for each in json.loads(ran.stdout)["refused"]] == ["touch made"]
+
+
+def test_a_run_that_is_to_wait_is_answered_by_another_client(machine: Machine) -> None:
+    script = [{"text": "Hello."}, QUESTION, shell("touch allowed"), {"text": "Done."}]
+    session = machine.turn("hi", "--mode", "ask", script=script)
+    with (
+        _watching(machine, session) as person,
+        machine.start("run", "-r", session, "--if-asked", "wait", "go") as run,
+    ):
+        person.until("2. blue")
+        person.enter("2\n")
+        person.until("[v] All of it.")
+        person.enter("a")
+        out, err = run.communicate(timeout=PATIENCE)
+    assert (run.returncode, out) == (0, b"Done.\n")
+    assert b"waiting for an answer in another client: Red or blue?" in err
+    assert re.search(rb"waiting for approval in another client: run touch allowed \(at most \d+ min", err)
+    assert (machine.workspace / "allowed").exists()
+
+
+def test_a_run_that_is_to_stop_stops_at_a_question(machine: Machine) -> None:
+    machine.sim.reset([QUESTION, {"text": "x"}])
+    ran = machine.run("run", "--if-asked", "stop", "choose")
+    assert ran.returncode == 3
+    assert "the agent asked: Red or blue?" in ran.stderr
+
+
+@pytest.mark.parametrize(("typed", "heard"), [("2\n", "blue"), ("green\n", "green"), ("\n", DECIDES)])
+def test_a_run_on_a_terminal_asks_what_the_agent_wants_to_know(machine: Machine, typed: str, heard: str) -> None:
+    machine.sim.reset([QUESTION, {"text": "So be it."}])
+    with Terminal(machine, "run", "choose") as terminal:
+        terminal.until("Your answer")
+        terminal.enter(typed)
+        terminal.until("So be it.")
+        assert terminal.exit_code() == 0
+    assert heard in told_to_the_model(machine)

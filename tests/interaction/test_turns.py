@@ -393,3 +393,15 @@ async def test_numbers_of_events_never_go_back_whatever_is_shown_between(tmp_pat
     numbers = [event.seq for event in seen if event.seq]
     assert any(isinstance(event, e.ContextShown) for event in seen)
     assert numbers == sorted(numbers)
+
+
+async def test_a_program_that_waits_for_the_end_leaves_a_question_to_the_agent(tmp_path: Path) -> None:
+    question = {"tool_calls": [{"name": "ask_user", "arguments": {"question": "Red or blue?"}}]}
+    async with house(tmp_path, [question, {"text": "{last_result}"}]) as h, await h.client() as client:
+        session = await new_session(h, client)
+        attachment = await client.attach(session)
+        await client.send(session, "choose")
+        completed, seen = await attachment.until_turn_ends()
+        assert completed.text == "No one is attached. Decide, and say what you assumed."
+        [asked] = [event for event in seen if isinstance(event, e.QuestionAsked)]
+        assert not asked.answerable

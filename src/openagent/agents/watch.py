@@ -137,7 +137,7 @@ class AgentWatch:
         question = msgspec.structs.replace(event.question, child=self._session.id)
         asked = self._asked[question.id] = self._parent.asks.open_question(question)
         asked.add_done_callback(self._pass_answer_on)
-        self._parent.post(e.QuestionAsked(question=question))
+        self._parent.post(e.QuestionAsked(question=question, answerable=event.answerable))
 
     def _pass_answer_on(self, asked: "asyncio.Future[QuestionReply]") -> None:
         if not asked.cancelled():

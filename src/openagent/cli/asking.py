@@ -17,7 +17,7 @@ from openagent.protocol.words import LEAVING, about, call_to_come, choice_lines,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Generator, Mapping, Sequence
     from typing import Any, TextIO
 
 DENY, DENY_SAYING_WHY, WHOLE, WHY = "d", "D", "v", "?"
@@ -195,6 +195,16 @@ def asked_here(asking: Asking, stream: TextIO) -> Answer:
         _write(stream, BECAUSE)
         return Answer("deny", reason=sys.stdin.readline().strip())
     return answer
+
+
+def question_here(text: str, choices: Sequence[str], stream: TextIO) -> str:
+    """What the agent asks in words, and the line that a person types; the number of a choice stands for it. Empty when
+    they leave it to the agent."""
+    lines = [paint(f"? {text}", f"{BOLD};{CYAN}", stream)]
+    lines += [f"  {number}. {choice}" for number, choice in enumerate(choices, 1)]
+    _write(stream, clean("\n".join(lines)) + "\n  Your answer (empty: the agent decides) > ")
+    said = sys.stdin.readline().strip()
+    return choices[int(said) - 1] if said.isdecimal() and 0 < int(said) <= len(choices) else said
 
 
 def _taken(key: str, asking: Asking, stream: TextIO) -> Answer | None:

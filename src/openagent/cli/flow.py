@@ -4,11 +4,13 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
 import click
 
+from openagent.cli.asking import question_here
 from openagent.cli.command import (
     as_json,
     ask_daemon,
@@ -25,7 +27,7 @@ from openagent.cli.terminal import DIM, GREEN, RED, YELLOW, paint, table
 from openagent.client import Attachment, Client
 from openagent.client.text import clean, one_line
 from openagent.protocol import events as e
-from openagent.protocol.conversation import PermissionAnswer
+from openagent.protocol.conversation import PermissionAnswer, QuestionAnswer
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.flows import (
     FlowCheck,
@@ -212,6 +214,8 @@ class Progress:
         async for event in attachment.events():
             if isinstance(event, e.PermissionRequested):
                 await self._ask(event)
+            elif isinstance(event, e.QuestionAsked):
+                await self._answer(event)
             elif isinstance(event, e.FlowFinished):
                 return self._finish(event)
             else:
@@ -272,6 +276,18 @@ class Progress:
             scope="session" if said == "s" else "once",
         )
         await self._client.request(answer)
+
+    async def _answer(self, event: e.QuestionAsked) -> None:
+        question = event.question
+        said = question.unattended
+        if self._may_ask:
+            typed = await asyncio.to_thread(question_here, question.text, question.choices, sys.stderr)
+            said = typed or said
+        else:
+            self._say(f"? {question.text}\n! No one is attached, so this was answered: {said}", YELLOW)
+        op = QuestionAnswer(id=self._client.next_id(), session=event.session, question=question.id, answer=said)
+        with suppress(OpenAgentError):  # somebody else was faster
+            await self._client.request(op)
 
     def _say(self, text: str, style: str) -> None:
         if not self._quiet:

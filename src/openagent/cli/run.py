@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from time import monotonic, time
 
 from openagent.cli import exit_codes
 from openagent.cli.exit_codes import CANCELLED, DONE, FAILED, LIMIT, LIMITS, NEEDS_ANSWER, READER_LEFT
@@ -32,7 +33,7 @@ from openagent.client.command_line import (
 )
 from openagent.client.launch import DaemonDidNotStart
 from openagent.client.own_trace import own
-from openagent.client.text import call_line, clean, one_line, plan_lines
+from openagent.client.text import call_line, clean, one_line, plan_lines, time_left
 from openagent.client.thin import ConnectionEnded, Refused, ThinClient, explain, parse, to_json
 from openagent.protocol.ids import new_session_id
 from openagent.protocol.telling import said_of
@@ -52,9 +53,14 @@ if TYPE_CHECKING:
 
         def flush(self) -> str: ...
 
+    Told = Callable[[float], str]
+    """A line about something that is waited for, with so many seconds left."""
     Draw = Callable[[int], Written | None]
     """Markdown drawn in so many columns; None where this program has no part that can."""
 
+_UNATTENDED = "No one is attached. Decide, and say what you assumed."
+_TICK = 1.0
+"""Seconds between two lines of a countdown."""
 _NO_PERSON = "the run has no terminal. Do without it, or end with what you would need."
 
 HELP = """\
@@ -188,10 +194,12 @@ class Run:
         self._needs_approval = self._over = self._noted = False
         self._unanswered: Event = {"tool": "", "summary": "do that"}
         self._refused: list[Event] = []
-        self._refusals: set[str] = set()
+        self._own_answers: set[str] = set()
         self._problem = ""
         self._living = False
         """The last line tells how things are now, and no longer when something else is told."""
+        self._countdown: tuple[Told, float, bool] | None = None
+        """What that line says, until when, and whether it tells of a failure."""
         self._started: dict[str, str] = {}
         self._shown = {
             "text.delta": self._show_text,
@@ -199,6 +207,9 @@ class Run:
             "tool.started": self._tool_started,
             "tool.finished": self._tool_finished,
             "permission.requested": self._ask,
+            "permission.resolved": self._answered,
+            "question.asked": self._question,
+            "question.answered": self._answered,
             "plan.updated": self._plan,
         }
 
@@ -304,15 +315,18 @@ class Run:
 
     def _follow(self) -> int:
         while True:
-            body = self._client.receive_body()
+            body = self._client.receive_body(_TICK if self._countdown is not None else None)
+            if body is None:
+                self._count_down_on()
+                continue
             event = parse(body)
             kind = event["type"]
             self._seq = max(self._seq, event.get("seq", 0))
             if kind == "reply":
                 self._attached(event.get("result") or {})
                 continue
-            if kind == "failed" and event.get("op_id") in self._refusals:
-                self._not_refused(event["error"])
+            if kind == "failed" and event.get("op_id") in self._own_answers:
+                self._not_answered(event["error"])
                 continue
             if kind == "failed":
                 raise Refused(event["error"])
@@ -386,7 +400,18 @@ class Run:
         self._note(one_line(line, columns()) if living else line, failed, within=True)
         self._living = living
 
+    def _count_down(self, told: Told, until: float, failed: bool) -> None:
+        """A terminal shows the seconds that are left, until something else is told. `until` as `monotonic()` has it."""
+        self._tell_waiting(told(max(0.0, until - monotonic())), failed)
+        if self._living:
+            self._countdown = told, until, failed
+
+    def _count_down_on(self) -> None:
+        if self._countdown is not None:
+            self._count_down(*self._countdown)
+
     def _forget_waiting(self) -> None:
+        self._countdown = None
         if self._living:
             self._living = False
             sys.stderr.write("\x1b[1A\x1b[2K")
@@ -442,21 +467,67 @@ class Run:
         wanted = clean(call_to_come(ask["tool"], ask["summary"]))
         if self._may_ask:
             self._ask_here(ask)
-        elif event.get("answerable", True) is False:
-            self._refuse(ask, wanted)
-        else:
-            self._note(f"… waiting for an approval in another client: {wanted}", False)
+        elif self._waits_for_others(event):
             if ask.get("diff"):
                 self._note(ask["diff"].rstrip("\n"), False)
                 if untold := left_out(ask.get("more_lines", 0), ask.get("more_files", 0)):
                     self._note(f"… {untold}", False)
+            self._wait_for_others(f"approval in another client: {wanted}", ask.get("until"))
+        else:
+            self._refuse(ask, wanted)
+
+    def _waits_for_others(self, event: Event) -> bool:
+        """Where this command has no terminal. What somebody else's turn asks is theirs to answer."""
+        if self._arguments.if_asked == "wait":
+            return True
+        return event.get("op_id") != self._sent and event.get("answerable", True)
+
+    def _wait_for_others(self, what: str, until: float | None) -> None:
+        if until is None:
+            self._tell_waiting(f"waiting for {what}", False)
+        else:
+            self._count_down(
+                lambda left: f"waiting for {what} (at most {time_left(left)})", monotonic() + until - time(), False
+            )
+
+    def _answered(self, event: Event) -> None:
+        self._forget_waiting()
+
+    def _question(self, event: Event) -> None:
+        question = event["question"]
+        if self._may_ask:
+            self._question_here(question)
+        elif self._waits_for_others(event):
+            self._wait_for_others(f"an answer in another client: {clean(question['text'])}", None)
+        elif self._arguments.if_asked == "stop":
+            self._unanswered = {"tool": "", "summary": "", "question": question["text"]}
+            self._note(f"! needs an answer: {question['text']}", True)
+            self._stop()
+        else:
+            answer = question.get("unattended") or _UNATTENDED
+            self._note(f"? {question['text']}", False)
+            self._note(f"! no one is attached, so this was answered: {answer}", True)
+            self._answer_question(question, answer)
+
+    def _question_here(self, question: Event) -> None:
+        from openagent.cli.asking import question_here
+
+        self._note("", False)
+        answer = question_here(question["text"], question.get("choices", ()), sys.stderr)
+        self._answer_question(question, answer or question.get("unattended") or _UNATTENDED)
+
+    def _answer_question(self, question: Event, answer: str) -> None:
+        fields = {"question": question["id"], "answer": answer}
+        self._own_answers.add(self._client.queue("question.answer", session=self._session, **fields))
+        self._client.flush()
 
     def _ask_here(self, ask: Event) -> None:
         from openagent.cli.asking import Asking, asked_here, ground_of_terminal
 
         self._note("", False)
         answer = asked_here(Asking(ask, sys.stderr, ground_of_terminal()), sys.stderr)
-        self._client.queue("permission.answer", session=self._session, ask=ask["id"], **answer.fields)
+        op = self._client.queue("permission.answer", session=self._session, ask=ask["id"], **answer.fields)
+        self._own_answers.add(op)
         self._client.flush()
 
     def _refuse(self, ask: Event, wanted: str) -> None:
@@ -472,12 +543,12 @@ class Run:
         why = "" if ask["tool"] in LEAVING else ask.get("reason", "")
         reason = f"{why} It needs a person's approval, and nobody is here to give it: {_NO_PERSON}"
         fields = {"decision": "deny", "reason": reason.strip()}
-        self._refusals.add(self._client.queue("permission.answer", session=self._session, ask=ask["id"], **fields))
+        self._own_answers.add(self._client.queue("permission.answer", session=self._session, ask=ask["id"], **fields))
         self._client.flush()
 
-    def _not_refused(self, error: Event) -> None:
+    def _not_answered(self, error: Event) -> None:
         if error["code"] not in ("not_found", "conflict"):  # somebody else was faster with an answer
-            self._stop()  # this client may not even say no
+            self._stop()  # this client may not answer
 
     def _stop(self) -> None:
         self._needs_approval = True
@@ -517,6 +588,12 @@ class Run:
     def _needed(self) -> Event:
         """The answer that nobody could give, and what would do without it."""
         ask = self._unanswered
+        if "question" in ask:
+            return {
+                "code": "needs_approval",
+                "message": f"The turn was stopped, because the agent asked: {clean(ask['question'])}",
+                "hint": f'Answer it: `openagent run -r {self._session} "…"`.',
+            }
         wanted, mode = clean(call_to_come(ask["tool"], ask["summary"])), ask.get("enough_mode")
         again = f"openagent run -r {self._session}"
         if mode:

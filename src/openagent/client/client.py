@@ -4,7 +4,7 @@ was only shown live meanwhile, such as the output of a command, is missing then,
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -17,13 +17,23 @@ from openagent.client.own_trace import own
 from openagent.client.transport import Transport, UnixTransport, WebSocketTransport
 from openagent.protocol import locations
 from openagent.protocol.codec import decode_event, encode_op
-from openagent.protocol.conversation import MessageSend, PermissionAnswer, Sent, TurnCancel
+from openagent.protocol.conversation import MessageSend, PermissionAnswer, QuestionAnswer, Sent, TurnCancel
 from openagent.protocol.daemon import DaemonFollow, Hello, Welcome
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.events import AnyEvent, ConnectionClosing, Event, Failed, Reply, SessionDeleted, TurnCompleted
+from openagent.protocol.events import (
+    AnyEvent,
+    ConnectionClosing,
+    Event,
+    Failed,
+    QuestionAsked,
+    Reply,
+    SessionDeleted,
+    TurnCompleted,
+)
 from openagent.protocol.op import Op
 from openagent.protocol.sessions import (
     Attached,
+    Question,
     SessionAttach,
     SessionCreate,
     SessionDetach,
@@ -283,12 +293,22 @@ class Attachment:
                 return
 
     async def until_turn_ends(self) -> tuple[TurnCompleted, list[Event]]:
+        """What the agent asks while no person is attached is answered at once: the caller reads only the end."""
         seen: list[Event] = []
         async for event in self.events():
             seen.append(event)
+            if isinstance(event, QuestionAsked) and not event.answerable:
+                await self._decide_yourself(event.question)
             if isinstance(event, TurnCompleted):
                 return event, seen
         raise ConnectionLost
+
+    async def _decide_yourself(self, question: Question) -> None:
+        op = QuestionAnswer(
+            id=self.client.next_id(), session=self.session, question=question.id, answer=question.unattended
+        )
+        with suppress(OpenAgentError):  # another client was faster
+            await self.client.request(op)
 
     async def detach(self) -> None:
         await self.client.detach(self)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from openagent.client.thin import Event
 
 MODES = ("plan", "ask", "edits", "auto", "full")
-IF_ASKED = ("refuse", "stop")
+IF_ASKED = ("refuse", "stop", "wait")
 OUTPUTS = ("text", "json", "stream-json")
 MOST_STDIN = 4_000_000
 """Bytes: about what the largest models can be shown at once."""
@@ -39,7 +39,7 @@ OPTIONS: dict[str, str] = {
     "--image": "FILE  show the model this image; may be given again",
     "--template": "NAME  start from a template; `openagent templates list` shows them",
     "--mode": "plan|ask|edits|auto|full  what the agent may do unasked",
-    "--if-asked": "refuse|stop  what follows a question that nobody is here to answer: a refusal when left out",
+    "--if-asked": "refuse|stop|wait  without a terminal, if the agent asks: refuse (default), stop, or wait for others",
     "--json": "print one JSON object at the end",
     "--events": "print every event as it happens, a line of JSON each",
     "--output": "text|json|stream-json  the same as nothing, --json, --events",

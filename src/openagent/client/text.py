@@ -134,6 +134,12 @@ def duration(ms: float) -> str:
     return f"{hours} h {minutes} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
 
 
+def time_left(seconds: float) -> str:
+    """For a countdown: whole seconds."""
+    whole = max(0, round(seconds))
+    return f"{whole} s" if whole < 60 else duration(whole * 1000)
+
+
 def ago(at: float, now: float) -> str:
     seconds = max(int(now - at), 0)
     for size, unit in ((86400 * 365, "y"), (86400 * 30, "mo"), (86400, "d"), (3600, "h"), (60, "min")):

@@ -110,14 +110,16 @@ class ThinClient:
             raise ConnectionEnded(str(problem)) from None
         self._unsent.clear()
 
-    def receive_body(self) -> str:
+    def receive_body(self, patience: float | None = None) -> str | None:
+        """None when nothing came for so many seconds; without `patience` it waits for as long as it takes."""
         received = self._received
         while True:
             if len(received) >= 4 and len(received) >= (end := 4 + int.from_bytes(received[:4], "big")):
                 body = received[4:end].decode()
                 del received[:end]
                 return body
-            self._wait()
+            if not self._wait(patience):
+                return None
             try:
                 data = self._socket.recv(1 << 18)
             except ConnectionError:
@@ -126,9 +128,9 @@ class ThinClient:
                 raise ConnectionEnded
             received += data
 
-    def _wait(self) -> None:
-        """Until something came. Ctrl-C ends it even when it comes in the moment before: such a one would not end
-        `recv`, which then waits for whatever comes next."""
+    def _wait(self, patience: float | None) -> bool:
+        """Until something came; False when nothing did. Ctrl-C ends it even when it comes in the moment before: such a
+        one would not end `recv`, which then waits for whatever comes next."""
         if self._poll is None:
             self._woken, waking = os.pipe()
             os.set_blocking(waking, False)
@@ -138,14 +140,18 @@ class ThinClient:
             self._poll.register(self._socket.fileno(), select.POLLIN)
             if not os.isatty(1):
                 self._poll.register(1, 0)  # whether the reader of a pipe has left is told unasked
-        for descriptor, what in self._poll.poll():
+        came = self._poll.poll(None if patience is None else patience * 1000)
+        for descriptor, what in came:
             if descriptor == self._woken:
                 os.read(self._woken, 64)
             elif descriptor == 1 and what & (select.POLLERR | select.POLLHUP):
                 raise BrokenPipeError
+        return bool(came)
 
     def receive(self) -> Event:
-        return parse(self.receive_body())
+        body = self.receive_body()
+        assert body is not None  # without patience it waits
+        return parse(body)
 
     def request(self, op: str, **fields: Any) -> Any:
         """Send and wait for the reply, leaving out whatever else arrives before it. Raises Refused."""

@@ -38,14 +38,19 @@ class ThinClientElsewhere(ThinClient):
             raise ConnectionEnded(str(problem)) from None
         self._waiting.clear()
 
-    def receive_body(self) -> str:
+    def receive_body(self, patience: float | None = None) -> str | None:
+        waited = 0.0
         while True:
+            pause = _LOOK_UP if patience is None else min(_LOOK_UP, patience - waited)
             try:
-                body = self._line.recv(timeout=_LOOK_UP)
+                body = self._line.recv(timeout=pause)
                 break
             except TimeoutError:
                 if reader_left():
                     raise BrokenPipeError from None
+                waited += pause
+                if patience is not None and waited >= patience:
+                    return None
             except ConnectionClosed:
                 raise ConnectionEnded from None
         return body if isinstance(body, str) else body.decode()

@@ -482,7 +482,8 @@ class CallContext:
         session = self._session
         answered = session.asks.open_question(question)
         try:
-            await session.record(QuestionAsked(question=question), waiting(session))
+            asked = QuestionAsked(question=question, answerable=session.someone_can_answer())
+            await session.record(asked, waiting(session))
             return await self._answer(question, await answered)
         finally:
             answered.cancel()

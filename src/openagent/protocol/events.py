@@ -348,6 +348,8 @@ class QuestionAsked(Event, frozen=True, kw_only=True, tag="question.asked"):
     told: ClassVar[Told] = Drawn("a person is asked")
     question: Question
     """What the agent wants to know."""
+    answerable: bool = True
+    """A client with a person behind it is attached."""
 
 
 class QuestionAnswered(Event, frozen=True, kw_only=True, tag="question.answered"):

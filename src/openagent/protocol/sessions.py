@@ -278,6 +278,8 @@ class Question(Struct, frozen=True, omit_defaults=True):
     """The tool call it belongs to."""
     child: str = ""
     """The sub-agent that asks, where its caller's clients are asked too."""
+    unattended: str = ""
+    """The answer to give where no one is attached."""
 
 
 class QueuedMessage(Struct, frozen=True, omit_defaults=True):

@@ -10,6 +10,7 @@ from openagent.protocol.sessions import Question
 
 PATIENCE = 3600.0
 """Seconds an answer is waited for."""
+UNATTENDED = "No one is attached. Decide, and say what you assumed."
 
 
 @tool(
@@ -25,7 +26,9 @@ async def ask_user(
     choices: Annotated[list[str], "Likely answers; others stay possible."] = [],  # noqa: B006
 ) -> ToolOutcome:
     """Ask the user, when only they can know and a wrong guess would cost much."""
-    asked = Question(id=uuid4().hex[:12], text=question, choices=choices, call_id=context.call_id)
+    asked = Question(
+        id=uuid4().hex[:12], text=question, choices=choices, call_id=context.call_id, unattended=UNATTENDED
+    )
     try:
         async with asyncio.timeout(PATIENCE):
             answer = await context.ask(asked)

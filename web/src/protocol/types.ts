@@ -2590,6 +2590,7 @@ export interface Question {
   choices?: string[]
   call_id?: string
   child?: string
+  unattended?: string
 }
 
 /** Answer what an agent asked. */
@@ -2621,6 +2622,7 @@ export interface QuestionAsked {
   op_id?: string
   at?: number
   question: Question
+  answerable?: boolean
 }
 
 /** What waits to be said. */

@@ -49,7 +49,7 @@ async def ask_to_visit(context: ToolContext, server: str, message: str, url: str
 
 
 def _question(context: ToolContext, text: str, choices: list[str]) -> Question:
-    return Question(id=uuid4().hex[:12], text=text, choices=choices, call_id=context.call_id)
+    return Question(id=uuid4().hex[:12], text=text, choices=choices, call_id=context.call_id, unattended=DECLINE)
 
 
 def _choices(wanted: Mapping[str, Any]) -> list[Any]:

@@ -19,16 +19,36 @@ from openagent.plugins.places import Places, refuse_as_workspace
 from openagent.plugins.quotas import QuotaStore
 from openagent.plugins.tenant import Tenant
 from openagent.protocol import op_subjects
-from openagent.protocol.conversation import MessageSend, PermissionAnswer
+from openagent.protocol.agents import AgentsList
+from openagent.protocol.context import ContextCollect, ContextPin, ContextRestore, ContextShow
+from openagent.protocol.conversation import (
+    AsksList,
+    MessageRaw,
+    MessageSend,
+    MessagesPage,
+    PermissionAnswer,
+    QuestionAnswer,
+    TurnCancel,
+)
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import Event, SessionCreated, TaskUpdated
-from openagent.protocol.files import FilesWrite
+from openagent.protocol.files import FilesList, FilesRead, FilesWrite
+from openagent.protocol.flows import FlowResume, FlowShow
+from openagent.protocol.mcp import McpList
 from openagent.protocol.op import Op
+from openagent.protocol.people import SessionAccess
+from openagent.protocol.queue import QueueEdit, QueueMove, QueueRemove, QueueResume, QueueShow
+from openagent.protocol.repository import GitStatus
+from openagent.protocol.review import ReviewRevert, ReviewShow
+from openagent.protocol.search import MessagesSearch
 from openagent.protocol.sessions import (
     MODES,
     Mode,
+    SessionAttach,
     SessionCreate,
+    SessionDetach,
     SessionFork,
+    SessionGet,
     SessionImport,
     SessionInfo,
     SessionUpdate,
@@ -37,12 +57,31 @@ from openagent.protocol.sessions import (
     widest,
 )
 from openagent.protocol.tasks import TaskInfo
-from openagent.protocol.terminals import TerminalInput, TerminalOpen
+from openagent.protocol.terminals import TerminalClose, TerminalInput, TerminalOpen, TerminalResize
+from openagent.protocol.tools import ToolRun, ToolsList
+from openagent.protocol.undo import SessionChanges, SessionRewind, SessionUnrewind
 from openagent.workspace.copies import WorkspaceCopies
 
 _FREE: Mode = "auto"
 """The widest mode in which nothing leaves the walls unasked."""
 _REMEMBERED = 10_000
+GUESTS_READ: frozenset[type[Op]] = frozenset(
+    (
+        *(SessionGet, SessionAttach, SessionDetach, SessionAccess, SessionChanges, ReviewShow),
+        *(MessagesPage, MessagesSearch, QueueShow, AsksList, AgentsList, FlowShow),
+    )
+)
+"""What a link opens to its holders in the session: the conversation and its changes. An op that is not listed here or
+below is refused to them, so a new one is closed until somebody decides about it."""
+GUESTS_WORK: frozenset[type[Op]] = frozenset(
+    (
+        *(MessageSend, TurnCancel, PermissionAnswer, QuestionAnswer, SessionUpdate, SessionRewind, SessionUnrewind),
+        *(QueueEdit, QueueRemove, QueueMove, QueueResume, FlowResume, ReviewRevert, MessageRaw, GitStatus),
+        *(ContextShow, ContextCollect, ContextPin, ContextRestore, ToolsList, ToolRun, McpList),
+        *(FilesList, FilesRead, FilesWrite, TerminalOpen, TerminalInput, TerminalResize, TerminalClose),
+    )
+)
+"""What a link to work in the session opens too. Its holders tell an agent what to do there, which reads any file."""
 
 
 class CallersReach:
@@ -168,11 +207,21 @@ class CallersReach:
 
     async def _is_guest(self, caller: Caller, op: Op, info: SessionInfo) -> bool:
         may_work = await self._guest_right(caller, info)
-        if may_work is False and op.needed() - {"read"}:
+        if may_work is None:
+            return False
+        if type(op) in GUESTS_READ or (may_work and type(op) in GUESTS_WORK):
+            return True
+        if may_work:
             raise OpenAgentError(
-                "permission_denied", "The session is shared with you to read: this lacks the scope chat."
+                "permission_denied",
+                "You opened this session by a link, which lets you work in it, but not do this.",
+                hint="Ask its owner to do it, or to share the session with a team you are in.",
             )
-        return may_work is not None
+        raise OpenAgentError(
+            "permission_denied",
+            "This session is shared with you read-only: you can read the conversation and its changes, nothing else.",
+            hint="Ask its owner for a link that lets you work in it.",
+        )
 
     async def _guest_right(self, caller: Caller, info: SessionInfo) -> bool | None:
         """Whether they may also work there; None: nobody let them in. Also into those that work for the session they

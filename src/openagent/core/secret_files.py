@@ -1,13 +1,17 @@
 """Files of the workspace that the jail keeps from being read, until a call that names one is allowed."""
 
 import os
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from openagent.plugins.jail import KeepsSecrets, offers
 from openagent.policy.facts import CallFacts
 from openagent.policy.paths import names_credentials
 from openagent.policy.units import command_text, is_command, units_of
+from openagent.protocol.undo import ChangedFile
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
@@ -26,6 +30,12 @@ async def open_what_is_named(session: "Session", facts: CallFacts) -> None:
     named = _named(facts)
     if opened := [path for path in kept if any(fnmatchcase(str(path), pattern) for pattern in named)]:
         await shell.open_to(opened)
+
+
+def without_secrets(files: Sequence[ChangedFile]) -> list[ChangedFile]:
+    """For somebody who may not read the workspace: a patch shows lines around the change, too."""
+    hidden = (names_credentials(each.path) or names_credentials(each.old_path) for each in files)
+    return [replace(each, patch="") if hide else each for each, hide in zip(files, hidden, strict=True)]
 
 
 def _named(facts: CallFacts) -> set[str]:

@@ -9,6 +9,7 @@ from openagent.plugins.places import lies_in
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.op import Op
 from openagent.protocol.scopes import ALL_SCOPES, Scope
+from openagent.protocol.sessions import SessionInfo
 from openagent.protocol.tokens import EVERYWHERE
 
 
@@ -40,6 +41,11 @@ class Caller(Struct, frozen=True):
     def works_in(self, folder: str) -> bool:
         """This real path is one of their folders, or below one."""
         return self.everywhere or lies_in(folder, self.roots)
+
+    def is_guest_in(self, info: SessionInfo) -> bool:
+        """They were let into the session by a link alone: it is neither theirs nor their team's."""
+        is_theirs = info.owner == self.person or (bool(info.team) and info.team in self.teams)
+        return bool(self.person) and not self.everywhere and not is_theirs
 
     def may(self, scope: Scope) -> bool:
         return scope in self.scopes

@@ -15,6 +15,7 @@ from msgspec import Struct
 from openagent import __version__
 from openagent.core.asks import QuestionReply, pending_asks
 from openagent.core.audit import Actor, acting, entry
+from openagent.core.secret_files import without_secrets
 from openagent.daemon.bus import EventBus
 from openagent.daemon.callers import Caller
 from openagent.daemon.connection import Connection
@@ -491,7 +492,9 @@ class Daemon:
         return await (await (await self._manager()).get(op.session)).undo.unrewind(op.undo, op.id)
 
     async def _session_changes(self, connection: Connection, op: SessionChanges) -> Changes:
-        return Changes(await (await (await self._manager()).get(op.session)).undo.changes(op.turn, since=op.since))
+        session = await (await self._manager()).get(op.session)
+        files = await session.undo.changes(op.turn, since=op.since)
+        return Changes(without_secrets(files) if connection.caller.is_guest_in(session.info) else files)
 
     async def _messages_page(self, connection: Connection, op: MessagesPage) -> MessagePage:
         session = await (await self._manager()).get(op.session)

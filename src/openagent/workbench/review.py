@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from openagent.core.secret_files import without_secrets
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.daemon.manager import SessionManager
@@ -26,6 +27,10 @@ class ReviewService:
     async def _show(self, connection: Connection, op: ReviewShow) -> Review:
         session = await self._manager.get(op.session)
         found = await session.undo.review(op.turn, op.path)
+        if connection.caller.is_guest_in(session.info):  # what others wrote is no part of the session
+            shown = without_secrets([each.file for each in found.files])
+            files = [msgspec.structs.replace(each, file=file) for each, file in zip(found.files, shown, strict=True)]
+            return msgspec.structs.replace(found, files=files, others=[])
         others = [await self._told(each, session.workspace) for each in found.others]
         return msgspec.structs.replace(found, others=others)
 

@@ -20,6 +20,7 @@ from openagent.gateway.rest.endpoint import Custom
 from openagent.gateway.rest.in_full import encode_full
 from openagent.gateway.rest.problems import Refused
 from openagent.protocol.conversation import MessagePage, MessagesPage
+from openagent.protocol.files import FilesList
 from openagent.protocol.sessions import SessionGet, SessionInfo
 from openagent.protocol.tokens import EVERYWHERE
 from openagent.protocol.workspaces import WorkspacesBackup, WorkspacesList
@@ -76,6 +77,8 @@ class Downloads:
         decode_query(request, None)
         named = SessionGet(id=new_op_id(), session=request.path_params["id"])
         info = await self._asking.perform(request.state.caller, named)
+        # Reading the conversation alone opens no file of the workspace.
+        await self._asking.perform(request.state.caller, FilesList(id=new_op_id(), session=info.id))
         return await self._archive(request.state.caller, info.cwd, Path(info.cwd).name)
 
     async def _copy(self, request: Request) -> Response:

@@ -49,8 +49,8 @@ def test_what_was_cancelled_says_so(machine: Machine) -> None:
 def test_waiting_for_the_next_try_is_one_line_that_changes(machine: Machine) -> None:
     machine.sim.reset([{"text": "There.", "fault": {"name": "overloaded", "times": 2}}])
     with Terminal(machine, "run", "--mode", "full", "hello") as terminal:
-        assert "! Waiting " in terminal.until(", try 2 of ")
-        again = terminal.until(", try 3 of ")
+        assert "! Retrying in " in terminal.until(" (2 of ")
+        again = terminal.until(" (3 of ")
         assert "\x1b[1A\x1b[2K" in again  # in place of the line before
         assert "\x1b[1A\x1b[2K" in terminal.until("There.")
         assert terminal.exit_code() == 0

@@ -37,7 +37,7 @@ NOTHING = {
 }
 
 
-async def no_pause(_seconds: float) -> None:
+async def no_pause(_now: asyncio.Event, _seconds: float) -> None:
     return
 
 
@@ -52,7 +52,7 @@ async def sending(wire: str, body: str) -> AsyncGenerator[Provider]:
     async with Simulator([]) as sim, canned(body, content_type="text/event-stream") as url:
         provider = build_provider(wire, settings_for(wire, sim, base_url=url), {})
         try:
-            yield RetryingProvider(provider, RetryPolicy(), sleep=no_pause)
+            yield RetryingProvider(provider, RetryPolicy(), wait=no_pause)
         finally:
             await provider.close()
 
@@ -125,7 +125,7 @@ async def test_an_answer_after_one_that_said_nothing_counts(wire: str):
     bodies = [NOTHING[wire], await sent_by(wire, HELLO)]
     async with Simulator([]) as sim, canned_in_turn(bodies) as url:
         provider = build_provider(wire, settings_for(wire, sim, base_url=url), {})
-        items = await items_of(RetryingProvider(provider, RetryPolicy(), sleep=no_pause), ask(wire))
+        items = await items_of(RetryingProvider(provider, RetryPolicy(), wait=no_pause), ask(wire))
         await provider.close()
     assert isinstance(items[0], RetryNotice)
     answer = items[-1]
@@ -155,7 +155,7 @@ async def canned_in_turn(bodies: list[str]) -> AsyncGenerator[str]:
 @every_format
 async def test_a_refusal_without_words_is_a_refusal(wire: str):
     async with Simulator([{"text": "", "stop": "max_tokens"}]) as sim, connect(wire, sim) as inner:
-        provider = RetryingProvider(inner, RetryPolicy(), sleep=no_pause)
+        provider = RetryingProvider(inner, RetryPolicy(), wait=no_pause)
         assert (await answer_to(provider, ask(wire))).stop_reason == "max_tokens"
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -12,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devtools.simulator import Simulator
+from openagent.config.settings import ProviderSettings
 from openagent.plugins.provider import (
     Answer,
     AuthenticationFailed,
+    ConnectionFailed,
     ContextTooLong,
     FailoverNotice,
     ModelInfo,
@@ -31,14 +34,14 @@ from openagent.plugins.provider import (
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
 from openagent.providers.breaker import CircuitBreaker, CircuitOpen
-from openagent.providers.build import make_resilient
+from openagent.providers.build import build_provider, make_resilient
 from openagent.providers.cache import CachingProvider
 from openagent.providers.failover import FailoverPolicy, FailoverProvider, ModelChoice
 from openagent.providers.retry import RetryingProvider, RetryPolicy
 from openagent.providers.routing import DEFAULT_RULES, RoutingProvider, RoutingRule, choose
 from openagent.providers.several_endpoints import SeveralEndpoints
 
-from .harness import FORMATS, MODELS, answer_to, ask, connect, items_of, text_of, user
+from .harness import FORMATS, MODELS, answer_to, ask, canned, connect, items_of, text_of, user
 
 pytestmark = pytest.mark.anyio
 
@@ -51,7 +54,7 @@ class Naps:
     def __init__(self) -> None:
         self.taken: list[float] = []
 
-    async def __call__(self, seconds: float) -> None:
+    async def __call__(self, _now: asyncio.Event, seconds: float) -> None:
         self.taken.append(seconds)
 
 
@@ -73,14 +76,13 @@ def shown(items: list[StreamItem]) -> str:
 async def test_a_passing_fault_costs_a_notice_and_nothing_else(wire: str, fault: str):
     naps = Naps()
     async with Simulator(HELLO) as sim, connect(wire, sim) as inner:
-        provider = RetryingProvider(inner, RetryPolicy(), sleep=naps)
+        provider = RetryingProvider(inner, RetryPolicy(), wait=naps)
         sim.fail_next(fault, times=2, after=2)
         items = await items_of(provider, ask(wire))
     notices = [item for item in items if isinstance(item, RetryNotice)]
-    assert [(notice.provider, notice.attempt, notice.max_attempts) for notice in notices] == [
-        (wire, 1, 5),
-        (wire, 2, 5),
-    ]
+    assert [(notice.provider, notice.attempt) for notice in notices] == [(wire, 1), (wire, 2)]
+    answered_wrongly = {"disconnect", "garbage", "truncated", "no_end"}
+    assert {notice.max_attempts for notice in notices} == {5 if fault in answered_wrongly else 31}
     assert [notice.delay_s for notice in notices] == naps.taken
     assert all(notice.error.message for notice in notices)
     answer = items[-1]
@@ -93,7 +95,7 @@ async def test_retrying_ends():
     async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
         sim.fail_next("503", times=10)
         with pytest.raises(ProviderOverloaded):
-            await items_of(RetryingProvider(inner, RetryPolicy(attempts=3), sleep=naps), ask("chat"))
+            await items_of(RetryingProvider(inner, RetryPolicy(attempts=3), wait=naps), ask("chat"))
         assert len(sim.requests) == 3
 
 
@@ -101,7 +103,7 @@ async def test_what_cannot_succeed_is_not_tried_again():
     async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
         sim.fail_next("401")
         with pytest.raises(AuthenticationFailed):
-            await items_of(RetryingProvider(inner, RetryPolicy(), sleep=Naps()), ask("chat"))
+            await items_of(RetryingProvider(inner, RetryPolicy(), wait=Naps()), ask("chat"))
         assert len(sim.requests) == 1
 
 
@@ -109,11 +111,124 @@ async def test_a_provider_that_says_when_is_believed():
     naps = Naps()
     async with Simulator(HELLO) as sim, connect("anthropic", sim) as inner:
         sim.fail_next("429", retry_after=90)
-        await items_of(RetryingProvider(inner, RetryPolicy(max_delay=30), sleep=naps), ask("anthropic"))
+        await items_of(RetryingProvider(inner, RetryPolicy(max_delay=30), wait=naps), ask("anthropic"))
     assert 90 <= naps.taken[0] <= 91
 
 
-@given(st.integers(1, 60), st.floats(0, 1, exclude_max=True))
+class Clock:
+    def __init__(self, now: float = 1000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Pauses:
+    """Stands in for waiting: time passes at once, unless whoever waits is woken."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.taken: list[float] = []
+
+    async def __call__(self, woken: asyncio.Event, seconds: float) -> None:
+        await asyncio.sleep(0)
+        self.taken.append(seconds)
+        if not woken.is_set():
+            self._clock.now += seconds
+
+
+async def test_a_server_that_refuses_connections_is_waited_for_about_ten_minutes():
+    clock = Clock()
+    pauses = Pauses(clock)
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        gone = ProviderSettings(kind="compatible", base_url=f"http://127.0.0.1:{nobody.getsockname()[1]}/v1")
+        inner = build_provider("gone", gone, {})
+        provider = RetryingProvider(inner, RetryPolicy(), wait=pauses, clock=clock)
+        with pytest.raises(ConnectionFailed):
+            await items_of(provider, ask("chat"))
+    assert 450 <= sum(pauses.taken) <= 630
+    assert len(pauses.taken) <= 30
+    assert pauses.taken[0] <= 1
+    assert max(pauses.taken) <= 30
+
+
+@pytest.mark.parametrize("retry_after", [1e20, 1e300, 4000.0])
+async def test_no_provider_makes_a_request_wait_longer_than_its_retries_may_take(retry_after: float):
+    clock = Clock()
+    pauses = Pauses(clock)
+    async with Simulator(HELLO) as sim, connect("anthropic", sim) as inner:
+        sim.fail_next("503", times=100, retry_after=retry_after)
+        provider = RetryingProvider(inner, RetryPolicy(), wait=pauses, clock=clock)
+        with pytest.raises(ProviderOverloaded):
+            await items_of(provider, ask("anthropic"))
+    assert sum(pauses.taken) <= 630
+
+
+@pytest.mark.parametrize("value", ["inf", "nan", "1e999", "Fri, 31 Dec 9999 23:59:59 GMT"])
+async def test_a_pause_that_is_no_number_of_seconds_is_bounded_too(value: str):
+    naps = Naps()
+    async with canned('{"error": {"message": "down"}}', status="503 No", headers=f"Retry-After: {value}\r\n") as url:
+        inner = build_provider("canned", ProviderSettings(kind="compatible", base_url=url), {})
+        with pytest.raises(ProviderOverloaded):
+            await items_of(RetryingProvider(inner, RetryPolicy(attempts=2), wait=naps), ask("chat"))
+    assert naps.taken[0] <= 600
+
+
+async def test_an_answer_that_breaks_off_is_asked_for_five_times_at_most():
+    naps = Naps()
+    async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
+        sim.fail_next("disconnect", times=50, after=2)
+        with pytest.raises(ConnectionFailed):
+            await items_of(RetryingProvider(inner, RetryPolicy(), wait=naps), ask("chat"))
+        assert len(sim.requests) == 5
+
+
+async def test_a_pause_ends_at_once_when_somebody_wants_it():
+    async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
+        sim.fail_next("503", retry_after=500)
+        async with asyncio.timeout(5), aclosing(RetryingProvider(inner, RetryPolicy()).stream(ask("chat"))) as stream:
+            items: list[StreamItem] = []
+            async for item in stream:
+                items.append(item)
+                if isinstance(item, RetryNotice):
+                    assert item.delay_s >= 500
+                    item.now.set()
+    assert shown(items) == "Hello, whoever you are."
+
+
+async def test_a_provider_that_is_left_alone_is_asked_at_once_when_somebody_wants_it():
+    async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
+        provider = CircuitBreaker(inner, threshold=1, lasting=0, cooldown=500)
+        sim.fail_next("500")
+        with pytest.raises(ProviderOverloaded):
+            await items_of(provider, ask("chat"))
+        async with asyncio.timeout(5), aclosing(provider.stream(ask("chat"))) as stream:
+            items: list[StreamItem] = []
+            async for item in stream:
+                items.append(item)
+                if isinstance(item, RetryNotice):
+                    item.now.set()
+    assert shown(items) == "Hello, whoever you are."
+
+
+async def test_another_model_is_asked_after_five_failures_and_not_after_ten_minutes():
+    naps = Naps()
+    async with (
+        Simulator(HELLO) as sim,
+        Simulator(HELLO) as spare,
+        connect("chat", sim) as first,
+        connect("responses", spare) as second,
+    ):
+        sim.fail_next("503", times=50)
+        retrying = RetryingProvider(first, RetryPolicy(), wait=naps)
+        provider = FailoverProvider(retrying, [ModelChoice(second, MODELS["responses"])])
+        items = await items_of(provider, ask("chat"))
+    assert shown(items) == "Hello, whoever you are."
+    assert len(sim.requests) == 5
+
+
+@given(st.integers(1, 10_000), st.floats(0, 1, exclude_max=True))
 def test_pauses_grow_and_stay_below_the_ceiling(attempt: int, chance: float):
     policy = RetryPolicy(base_delay=1, max_delay=30)
     delay = policy.delay(attempt, ProviderOverloaded("x"), chance)
@@ -122,14 +237,17 @@ def test_pauses_grow_and_stay_below_the_ceiling(attempt: int, chance: float):
 
 def test_the_environment_sets_the_policy():
     env = {
+        "AI_RETRY_TOTAL": "60",
         "AI_RETRY_ATTEMPTS": "2",
         "AI_RETRY_BASE_DELAY": "0.5",
         "AI_RETRY_MAX_DELAY": "9",
         "AI_RETRY_LOG_SILENT": "yes",
         "AI_REQUEST_INTERVAL": "1.5",
     }
-    assert RetryPolicy.from_env(env) == RetryPolicy(2, 0.5, 9.0, False, 1.5)
+    assert RetryPolicy.from_env(env) == RetryPolicy(2, 0.5, 9.0, False, 1.5, 60.0)
     assert RetryPolicy.from_env({}) == RetryPolicy()
+    assert RetryPolicy.from_env({"AI_RETRY_TOTAL": "60"}).attempts == 7
+    assert RetryPolicy.from_env({"AI_RETRY_TOTAL": "0"}).attempts == 1
 
 
 @pytest.mark.parametrize("value", ["many", "-1", "nan", "inf"])
@@ -143,7 +261,7 @@ async def test_retries_are_logged_unless_silenced(silent: bool, caplog: pytest.L
     async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
         sim.fail_next("500")
         with caplog.at_level(logging.WARNING, "openagent.providers.retry"):
-            await items_of(RetryingProvider(inner, RetryPolicy(log=not silent), sleep=Naps()), ask("chat"))
+            await items_of(RetryingProvider(inner, RetryPolicy(log=not silent), wait=Naps()), ask("chat"))
     assert bool(caplog.records) != silent
     assert "test-key" not in caplog.text
 
@@ -151,7 +269,7 @@ async def test_retries_are_logged_unless_silenced(silent: bool, caplog: pytest.L
 async def test_requests_keep_their_distance():
     naps = Naps()
     async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
-        provider = RetryingProvider(inner, RetryPolicy(interval=5), sleep=naps)
+        provider = RetryingProvider(inner, RetryPolicy(interval=5), wait=naps)
         await asyncio.gather(*(items_of(provider, ask("chat")) for _ in range(3)))
     assert [round(nap) for nap in naps.taken] == [5, 10]
 
@@ -165,28 +283,6 @@ async def test_a_cancel_reaches_through_every_layer():
         left_at = time.monotonic()
         await sim.until(lambda: sim.requests[0].disconnected_at)
         assert (sim.requests[0].disconnected_at or 0) - left_at < 0.1
-
-
-class Clock:
-    def __init__(self, now: float = 1000.0) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
-
-
-class Pauses:
-    """Stands in for waiting at the breaker: time passes at once."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self.taken: list[float] = []
-
-    async def __call__(self, closed: asyncio.Event, seconds: float) -> None:
-        await asyncio.sleep(0)
-        self.taken.append(seconds)
-        if not closed.is_set():
-            self._clock.now += seconds
 
 
 async def test_a_provider_that_keeps_failing_is_left_alone_and_waited_for():
@@ -367,7 +463,7 @@ async def test_a_used_up_quota_is_waited_for_when_so_configured():
     naps = Naps()
     async with Simulator(HELLO) as sim, connect("chat", sim) as first, connect("responses", sim) as second:
         policy = FailoverPolicy(on_quota="wait")
-        provider = FailoverProvider(first, [ModelChoice(second, MODELS["responses"])], policy, sleep=naps)
+        provider = FailoverProvider(first, [ModelChoice(second, MODELS["responses"])], policy, wait=naps)
         sim.fail_next("429", retry_after=7200)
         items = await items_of(provider, ask("chat"))
         assert [record.format for record in sim.requests] == ["openai-chat", "openai-chat"]

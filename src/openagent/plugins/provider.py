@@ -18,9 +18,11 @@ Vendor errors are translated at the adapter; nothing above it knows a vendor.
     └── RequestRejected           any other 4xx: the request is at fault
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Protocol
 
+import msgspec
 from msgspec import Struct
 
 from openagent.protocol.errors import ErrorCode, ErrorInfo, OpenAgentError
@@ -89,6 +91,8 @@ class RetryNotice(Struct, frozen=True):
     """False: the provider was in too bad a state to be asked at all."""
     usage: Usage | None = None
     """What the failed attempt was billed with, where the provider said so."""
+    now: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    """Set it to end the delay."""
 
 
 class FailoverNotice(Struct, frozen=True):

@@ -559,8 +559,8 @@ class RetryScheduled(Event, frozen=True, kw_only=True, tag="retry.scheduled"):
     """A request failed and is sent again."""
 
     told: ClassVar[Told] = (
-        Line("Waiting {delay_s:seconds}, try {attempt} of {max_attempts}: {error.message}", "warning", when="delay_s"),
-        Line("Trying again, {attempt} of {max_attempts}: {error.message}", "warning", when="!delay_s"),
+        Line("Retrying in {delay_s:seconds} ({attempt} of {max_attempts}): {error.message}", "warning", when="delay_s"),
+        Line("Retrying ({attempt} of {max_attempts}): {error.message}", "warning", when="!delay_s"),
     )
     provider: str
     """The provider, by its name."""

@@ -82,8 +82,8 @@ LINES = {
         Line("{note}", "plain", when="!used note"),
     ),
     "retry.scheduled": (
-        Line("Waiting {delay_s:seconds}, try {attempt} of {max_attempts}: {error.message}", "warning", when="delay_s"),
-        Line("Trying again, {attempt} of {max_attempts}: {error.message}", "warning", when="!delay_s"),
+        Line("Retrying in {delay_s:seconds} ({attempt} of {max_attempts}): {error.message}", "warning", when="delay_s"),
+        Line("Retrying ({attempt} of {max_attempts}): {error.message}", "warning", when="!delay_s"),
     ),
     "provider.failed_over": (Line("{to_model} goes on in place of {from_model}:", "warning", hint="{reason}"),),
     "model.routed": (Line("Answered by {model}:", "plain", hint="{reason}"),),

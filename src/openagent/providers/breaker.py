@@ -7,7 +7,7 @@ meets many sessions at once is one moment's trouble.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from openagent.plugins.provider import (
@@ -22,13 +22,11 @@ from openagent.plugins.provider import (
     RetryNotice,
     StreamItem,
 )
+from openagent.providers.retry import Wait, wait
 
 _COUNTED = (ConnectionFailed, ProviderTimeout, ProviderOverloaded)
 """What says something about the provider's health rather than about one request."""
 _SHORTEST_WAIT_S = 0.1
-
-Wait = Callable[[asyncio.Event, float], Awaitable[None]]
-"""Until the event is set, but no longer than these seconds."""
 
 
 class CircuitOpen(ProviderError):
@@ -49,7 +47,7 @@ class CircuitBreaker:
         cooldown: float = 20.0,
         waits: int = 4,
         clock: Callable[[], float] = time.monotonic,
-        wait: Wait | None = None,
+        wait: Wait = wait,
     ) -> None:
         """`waits`: how often one request waits before it is told that the provider is out of order."""
         self.name = inner.name
@@ -60,13 +58,13 @@ class CircuitBreaker:
         self._cooldown = cooldown
         self._waits = waits
         self._clock = clock
-        self._wait = wait or _wait
+        self._wait = wait
         self._failures = 0
         self._failing_since = 0.0
         self._failed_at = 0.0
         self._open_until = 0.0
-        self._closed = asyncio.Event()
-        """Set, and replaced by a new one, whenever the circuit closes: it wakes those who wait."""
+        self._waiting: set[asyncio.Event] = set()
+        """Set whenever the circuit closes."""
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         refusals = 0
@@ -75,9 +73,16 @@ class CircuitBreaker:
             refusal = self._refusal(pause)
             if refusals > self._waits:
                 raise refusal
-            yield RetryNotice(self.name, refusals, self._waits, pause, refusal.info, asked=False)
-            if (pause := self._pause()) > 0:
-                await self._wait(self._closed, pause)
+            notice = RetryNotice(self.name, refusals, self._waits, pause, refusal.info, asked=False)
+            self._waiting.add(notice.now)
+            try:
+                yield notice
+                if (pause := self._pause()) > 0:
+                    await self._wait(notice.now, max(_SHORTEST_WAIT_S, pause))
+            finally:
+                self._waiting.discard(notice.now)
+            if notice.now.is_set():
+                break  # the circuit is closed, or a person wants it tried now
         probe = self._begin_probe() if self._is_open else 0.0
         try:
             async with aclosing(self._inner.stream(request)) as items:
@@ -116,8 +121,8 @@ class CircuitBreaker:
         self._failures = 0
         if self._is_open:
             self._open_until = 0.0
-            self._closed.set()
-            self._closed = asyncio.Event()
+            for each in self._waiting:
+                each.set()
 
     def _failed(self) -> None:
         now = self._clock()
@@ -142,11 +147,3 @@ class CircuitBreaker:
 
     async def close(self) -> None:
         await self._inner.close()
-
-
-async def _wait(event: asyncio.Event, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(max(_SHORTEST_WAIT_S, seconds)):
-            await event.wait()
-    except TimeoutError:
-        return

@@ -4,6 +4,7 @@ Every vendor wraps its errors differently, but all of them are an object with a 
 error; the status and that word decide which of our errors it becomes.
 """
 
+import math
 import re
 import time
 from collections.abc import Mapping
@@ -256,12 +257,13 @@ def _seconds_until(date: str) -> float | None:
 
     try:
         return max(0.0, parsedate_to_datetime(date).timestamp() - time.time())
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 
 def _number(text: str) -> float | None:
     try:
-        return max(0.0, float(text))
+        number = float(text)
     except ValueError:
         return None
+    return max(0.0, number) if math.isfinite(number) else None

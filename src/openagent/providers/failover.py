@@ -4,7 +4,6 @@ Every adapter takes any history, so the next model simply gets the same request.
 helped until the first one may be back: providers' prompt caches dislike commuters.
 """
 
-import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -26,12 +25,14 @@ from openagent.plugins.provider import (
     RetryNotice,
     StreamItem,
 )
-from openagent.providers.retry import Sleep
+from openagent.providers.retry import Wait, wait
 
 _OWN_FAULT = (ContextTooLong, RequestRejected)
 """Another provider would say the same: the request is at fault."""
 _REMEMBERED_SESSIONS = 1024
 _SHORTEST_WAIT_S = 1.0
+_TRIES = 5
+"""Failed attempts after which the next model is asked."""
 
 
 class _OutOfOrder(ProviderError):
@@ -69,7 +70,7 @@ class FailoverProvider:
         chain: Sequence[ModelChoice],
         policy: FailoverPolicy | None = None,
         *,
-        sleep: Sleep = asyncio.sleep,
+        wait: Wait = wait,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.name = first.name
@@ -77,7 +78,7 @@ class FailoverProvider:
         self._first = first
         self._chain = chain
         self._policy = policy or FailoverPolicy()
-        self._sleep = sleep
+        self._wait = wait
         self._clock = clock
         self._detours: OrderedDict[str, _Detour] = OrderedDict()
 
@@ -92,7 +93,7 @@ class FailoverProvider:
                 asked = msgspec.structs.replace(request, model=choice.model)
                 async with aclosing(choice.provider.stream(asked)) as items:
                     async for item in items:
-                        if waiting and isinstance(item, RetryNotice) and not item.asked:
+                        if waiting and isinstance(item, RetryNotice) and not (item.asked and item.attempt < _TRIES):
                             # Nobody waits for one that is out of order while another could answer.
                             raise _OutOfOrder(item.error.message, hint=item.error.hint)
                         yield item
@@ -103,8 +104,9 @@ class FailoverProvider:
                     raise
                 failed = error
             if pause is not None:
-                yield RetryNotice(choice.provider.name, 1, 1, pause, failed.info)
-                await self._sleep(pause)
+                notice = RetryNotice(choice.provider.name, 1, 1, pause, failed.info)
+                yield notice
+                await self._wait(notice.now, pause)
                 continue
             left, choice = choice, waiting.pop(0)
             self._remember(request.session, choice, failed)

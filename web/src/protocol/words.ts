@@ -59,7 +59,7 @@ export const LINES: Record<string, Line[]> = {
   'context.restored': [{ text: 'The model sees again what was put away: {tokens_before:number} → {tokens_after:number} tokens.', tone: 'plain' }],
   'context.pinned': [{ text: 'Message {message_number} is pinned: no collection takes it away.', tone: 'plain', when: 'pinned' }, { text: 'Message {message_number} is no longer pinned.', tone: 'plain', when: '!pinned' }],
   'intent.detected': [{ text: 'Taken for {intent.type} ({intent.confidence:part})[, tools: {tools:list}].', tone: 'plain', when: 'used intent.type!=research' }, { text: 'Taken for {intent.type} ({intent.confidence:part}), searching for “{intent.query}”[, tools: {tools:list}].', tone: 'plain', when: 'used intent.type=research' }, { text: '{note}', tone: 'plain', when: '!used note' }],
-  'retry.scheduled': [{ text: 'Waiting {delay_s:seconds}, try {attempt} of {max_attempts}: {error.message}', tone: 'warning', when: 'delay_s' }, { text: 'Trying again, {attempt} of {max_attempts}: {error.message}', tone: 'warning', when: '!delay_s' }],
+  'retry.scheduled': [{ text: 'Retrying in {delay_s:seconds} ({attempt} of {max_attempts}): {error.message}', tone: 'warning', when: 'delay_s' }, { text: 'Retrying ({attempt} of {max_attempts}): {error.message}', tone: 'warning', when: '!delay_s' }],
   'provider.failed_over': [{ text: '{to_model} goes on in place of {from_model}:', tone: 'warning', hint: '{reason}' }],
   'model.routed': [{ text: 'Answered by {model}:', tone: 'plain', hint: '{reason}' }],
   'login.required': [{ text: 'The login to {provider} has ended.', tone: 'warning', hint: 'Log in again: openagent auth login {provider}', detail: '{reason}' }],

@@ -12,6 +12,8 @@ import gc
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 """As malloc.h numbers them."""
 _LARGE = 128 * 1024
+_KEPT_AT_THE_TOP = 1024 * 1024
+"""Of each heap. Below it, every compression of a file would fetch its buffers from the kernel and return them."""
 _HEAPS = 2
 _WORTH_A_LOOK = 16
 """Sessions that left memory. Looking takes some milliseconds: what was loaded at the start is not looked at."""
@@ -21,7 +23,7 @@ _SOON = 0.5
 def give_back_what_is_freed() -> None:
     if (libc := _glibc()) is not None:
         libc.mallopt(_MMAP_THRESHOLD, _LARGE)
-        libc.mallopt(_TRIM_THRESHOLD, _LARGE)
+        libc.mallopt(_TRIM_THRESHOLD, _KEPT_AT_THE_TOP)
         libc.mallopt(_ARENA_MAX, _HEAPS)
         libc.malloc_trim(0)
 

@@ -13,9 +13,7 @@ web_build=$!
 
 scripts/setup.sh runtime
 
-# With the web interface on its usual port, or on another when that one is taken.
-"$openagent" status >/dev/null 2>&1 || "$openagent" serve --daemon --web-socket 4180 2>/dev/null ||
-    "$openagent" serve --daemon --web-socket 0
+"$openagent" status >/dev/null 2>&1 || "$openagent" serve --daemon
 
 # Nothing to ask yet: the offline model at least chats. Its absence stops nobody.
 if "$openagent" status --json | grep -q '"model": ""'; then
@@ -42,7 +40,7 @@ elif web=$("$openagent" web --no-open 2>/dev/null); then
     web="$web
                                        the web interface; the address works once, \`openagent web\` gives another"
 else
-    web="make stop && make run             for the web interface: this daemon was started without it"
+    web="$openagent web                    for the web interface"
 fi
 cat <<TEXT
 

@@ -66,14 +66,15 @@ async def running(
     async with contextlib.AsyncExitStack() as stack:
         ipc = await serve_ipc(daemon, socket)
         stack.callback(ipc.close)
-        set_up = configs.load().settings.web
-        address = web or WebAddress(f"{set_up.host}:{set_up.port}")
-        door = WebDoor(daemon, home, redactor, host=address.host, port=address.port, hosts=set_up.hosts)
+        exact = (web.host, web.port) if web else None
+        door = WebDoor(daemon, home, redactor, exact=exact, settings=lambda: configs.load().settings.web)
         loading = asyncio.create_task(_load(daemon, configs, home, redactor, door, when_loaded=when_loaded, role=role))
         stack.push_async_callback(_unload, daemon, loading)
         stack.push_async_callback(door.close)
         if web is not None:
             await door.open()
+        elif role != "worker":
+            await door.open_again()
         _log.info("listening", extra={"socket": str(socket), "web": daemon.place.web_url, "version": __version__})
         yield daemon
 
@@ -90,7 +91,16 @@ def _assemble(
 ) -> "Assembled":
     from openagent.assembly import assemble
 
-    return assemble(daemon, configs, home, redactor, loop=loop, open_web=door.open, role=role)
+    return assemble(
+        daemon,
+        configs,
+        home,
+        redactor,
+        loop=loop,
+        open_web=door.open,
+        close_web=door.close_for_good,
+        role=role,
+    )
 
 
 async def _load(

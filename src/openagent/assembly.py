@@ -219,7 +219,8 @@ def assemble(
     redactor: Redactor,
     *,
     loop: asyncio.AbstractEventLoop,
-    open_web: Callable[[], Awaitable[str]],
+    open_web: Callable[[], Awaitable[tuple[str, str]]],
+    close_web: Callable[[], Awaitable[None]],
     role: str = "all",
 ) -> Assembled:
     """Runs in a thread while the socket is already open. Each part is made from those above it."""
@@ -428,6 +429,7 @@ def assemble(
         SqlAccess(store),
         kept_people,
         open_web=open_web,
+        close_web=close_web,
         dismiss=daemon.dismiss,
         problem=places.problem,
         signing_in=signing_in,

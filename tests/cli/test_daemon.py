@@ -248,3 +248,33 @@ def test_the_status_tells_what_all_sessions_used(fresh: Machine) -> None:
     usage = fresh.json("status")["usage"]
     assert usage["requests"] == 2
     assert usage["tokens"]["input_tokens"] > 0
+
+
+def test_the_web_takes_the_next_free_port_and_opens_there_again(fresh: Machine) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        assert fresh.run("config", "set", "web.port", str(taken)).returncode == 0
+        opened = fresh.run("web", "--no-open")
+        assert opened.returncode == 0
+        url = fresh.json("status")["web_url"]
+        port = int(url.rpartition(":")[2])
+        assert port != taken
+        assert opened.stdout.startswith(f"{url}/login#")
+        assert opened.stderr == f"Port {taken} is in use, so the web interface uses {port}, also after a restart.\n"
+    kill(fresh.json("status")["pid"])
+    assert fresh.run("serve", "--daemon").returncode == 0
+    assert fresh.json("status")["web_url"] == url
+
+    assert "closed" in fresh.run("web", "--off").stdout
+    assert fresh.json("status")["web_url"] == ""
+    fresh.run("stop")
+    assert fresh.run("serve", "--daemon").returncode == 0
+    assert fresh.json("status")["web_url"] == ""
+
+
+def test_a_port_that_was_asked_for_by_number_is_taken_or_refused(fresh: Machine) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        ran = fresh.run("serve", "--daemon", "--web-socket", str(taken))
+    assert ran.returncode == 1
+    assert f"Port {taken} on 127.0.0.1 cannot be opened" in ran.stderr

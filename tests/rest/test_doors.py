@@ -35,8 +35,8 @@ pytestmark = pytest.mark.anyio
 HELLO = json.dumps({"op": "hello", "id": "h", "protocol": PROTOCOL_VERSION, "interactive": True})
 
 
-async def nowhere() -> str:
-    return ""
+async def nowhere() -> tuple[str, str]:
+    return "", ""
 
 
 async def nobody_logs_in() -> None:
@@ -50,6 +50,7 @@ def routes(h: House) -> list[Route | WebSocketRoute]:
         cast("AccessStore", None),
         cast("PeopleStore", None),
         open_web=nowhere,
+        close_web=nobody_logs_in,
         dismiss=lambda _: None,
         problem=lambda _: "",
         signing_in=nobody_logs_in,

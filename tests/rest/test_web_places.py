@@ -13,6 +13,7 @@ REASONS = {
     "templates.get": "`templates.list` tells all of each template",
     "mcp.session.set": "an editor passes its own servers along",
     "web.login": "makes the address that logs a browser in: whoever sees the web is in already",
+    "web.close": "a page that closes the port it came from would be cut off: `openagent web --off`",
     "terminal.close": "a terminal goes on while its tab is left, and ends with `exit` or unwatched",
     "index.watch": "holds a connection open: for `openagent index watch`; the web builds when asked",
     "metrics.export": "for programs that collect it; people see the same on the dashboard and in analytics",

@@ -34,6 +34,7 @@ from openagent.protocol.tokens import (
     TokensCreate,
     TokensList,
     TokensRevoke,
+    WebClose,
     WebLogin,
 )
 
@@ -52,12 +53,14 @@ class Access:
         store: AccessStore,
         people: PeopleStore,
         *,
-        open_web: Callable[[], Awaitable[str]],
+        open_web: Callable[[], Awaitable[tuple[str, str]]],
+        close_web: Callable[[], Awaitable[None]],
         dismiss: Callable[[str], None],
         problem: Problem,
         signing_in: Callable[[], Awaitable[SigningIn | None]],
     ) -> None:
-        """`open_web` lets browsers in and tells the address, `dismiss` hangs up on whoever came with a token, `problem`
+        """`open_web` lets browsers in and tells the address, with a note where the port is not the usual one,
+        `close_web` closes it for good, `dismiss` hangs up on whoever came with a token, `problem`
         tells why a folder can be no workspace, `signing_in` is how people log in."""
         self._home = home
         self._problem = problem
@@ -66,6 +69,7 @@ class Access:
         self._signing_in = signing_in
         self._dismiss = dismiss
         self._open_web = open_web
+        self._close_web = close_web
         self._owner = ""
         self._logins: dict[str, tuple[float, list[Scope], list[str]]] = {}
         self._used: dict[str, float] = {}
@@ -76,6 +80,7 @@ class Access:
             TokensList.handled_by(self._list),
             TokensRevoke.handled_by(self._revoke),
             WebLogin.handled_by(self._web_login),
+            WebClose.handled_by(self._web_close),
         ]
 
     # Gate
@@ -205,12 +210,16 @@ class Access:
         scopes: list[Scope] = op.scopes or ["admin"]
         given = op.roots or (list(connection.caller.roots) if "admin" in scopes else [])
         roots = await asyncio.to_thread(self._roots, connection.caller, given)
-        url = await self._open_web()
+        url, note = await self._open_web()
         now = time.time()
         self._logins = {code: login for code, login in self._logins.items() if login[0] > now}
         code, expires_at = secrets.token_urlsafe(24), now + LOGIN_SECONDS
         self._logins[_digest(code).hex()] = expires_at, scopes, roots
-        return LoginAddress(f"{url}/login#{code}", expires_at)
+        return LoginAddress(f"{url}/login#{code}", expires_at, note)
+
+    async def _web_close(self, connection: Connection, op: WebClose) -> Done:
+        await self._close_web()
+        return Done()
 
     def _roots(self, caller: Caller, given: list[str]) -> list[str]:
         """As real paths. Nobody gives away more than they have."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import logging
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -19,6 +20,10 @@ SHUTDOWN_SECONDS = 3
 _log = logging.getLogger(__name__)
 
 
+class PortTaken(OpenAgentError):
+    """Another program, or another user's daemon, listens there."""
+
+
 def listen(host: str, port: int) -> socket.socket:
     """Port 0 takes one of the kernel's choice."""
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
@@ -28,10 +33,11 @@ def listen(host: str, port: int) -> socket.socket:
         listener.listen(128)
     except OSError as problem:
         listener.close()
-        raise OpenAgentError(
+        taken = problem.errno == errno.EADDRINUSE
+        raise (PortTaken if taken else OpenAgentError)(
             "config_error",
             f"Port {port} on {host} cannot be opened: {problem.strerror}.",
-            hint="Choose another with --web-socket.",
+            hint="Choose another port: `openagent config set web.port PORT`.",
         ) from None
     return listener
 

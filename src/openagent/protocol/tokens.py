@@ -64,6 +64,8 @@ class LoginAddress(Struct, frozen=True):
     """The address to open in the browser."""
     expires_at: float
     """Until when it works, in seconds since 1970."""
+    note: str = ""
+    """Why it is at another port than the usual one, where it is."""
 
     def __repr__(self) -> str:
         return f"LoginAddress(expires_at={self.expires_at!r})"
@@ -106,3 +108,7 @@ class WebLogin(Op[LoginAddress], tag="web.login", needs="admin", reach="open"):
     roots: list[str] = []
     """The folders that the browser works below. Empty: with the scope admin those of whoever asks for the address,
     else none."""
+
+
+class WebClose(Op[Done], tag="web.close", needs="admin", reach="whole"):
+    """Close the web interface, and keep it closed until somebody opens it again."""

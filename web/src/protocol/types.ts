@@ -1618,6 +1618,7 @@ export interface LocalServer {
 export interface LoginAddress {
   url: string
   expires_at: number
+  note?: string
 }
 
 /** As whom and where to log in, for a provider of which the configuration does not say it. */
@@ -2242,7 +2243,7 @@ export interface OfflineOffer {
   installed?: boolean
 }
 
-export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | MessagesPage | MessageRaw | AsksList | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TaskRun | TaskFollow | TaskStop | TasksImport | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | KeysAdd | KeysList | KeysRemove | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | MetricsExport | MetricsSubscribe | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | PeopleMe | PeopleList | PeopleAdd | PeopleUpdate | TeamsList | TeamsCreate | TeamsUpdate | TeamsRemove | SessionShare | SessionJoin | SessionAccess | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll | BackupCreate | BackupsList | BackupVerify | BackupKey | ReportShow | ReportSend
+export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | MessagesPage | MessageRaw | AsksList | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TaskRun | TaskFollow | TaskStop | TasksImport | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | KeysAdd | KeysList | KeysRemove | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | MetricsExport | MetricsSubscribe | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | WebClose | PeopleMe | PeopleList | PeopleAdd | PeopleUpdate | TeamsList | TeamsCreate | TeamsUpdate | TeamsRemove | SessionShare | SessionJoin | SessionAccess | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll | BackupCreate | BackupsList | BackupVerify | BackupKey | ReportShow | ReportSend
 
 /** A session of another agent that was brought here. */
 export interface Origin {
@@ -2951,6 +2952,7 @@ export interface Results {
   "tokens.list": TokenList
   "tokens.revoke": Done
   "web.login": LoginAddress
+  "web.close": Done
   "people.me": Myself
   "people.list": People
   "people.add": PersonInfo
@@ -4360,6 +4362,12 @@ export interface UsageUpdated {
   cache_miss?: string
 }
 
+/** Close the web interface, and keep it closed until somebody opens it again. */
+export interface WebClose {
+  op: "web.close"
+  id: string
+}
+
 /** An address that logs one browser in, once, within a few minutes. */
 export interface WebLogin {
   op: "web.login"
@@ -4642,6 +4650,7 @@ export interface Ops {
   "tokens.list": TokensList
   "tokens.revoke": TokensRevoke
   "web.login": WebLogin
+  "web.close": WebClose
   "people.me": PeopleMe
   "people.list": PeopleList
   "people.add": PeopleAdd

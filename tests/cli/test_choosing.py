@@ -80,6 +80,24 @@ def test_login_without_a_name_chooses_among_what_is_here(tmp_path: Path) -> None
         assert machine.run("stop").returncode == 0
 
 
+@pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/"])
+def test_login_takes_the_address_of_a_model_server(tmp_path: Path, path: str) -> None:
+    with ThreadedSimulator({"models": ["served-model"], "steps": [{"text": "Hello."}]}) as sim:
+        machine = Bare(tmp_path, sim)
+        said = machine.run("login", sim.base_url + path)
+        port = sim.base_url.rpartition(":")[2]
+        assert said.returncode == 0, said.stderr
+        assert f"server-{port}/served-model answers from now on." in said.stdout + said.stderr
+        assert machine.run("run", "hi").stdout == "Hello.\n"
+        assert machine.run("stop").returncode == 0
+
+
+def test_an_address_where_nothing_answers_is_named_whole(bare: Bare) -> None:
+    said = bare.run("login", "http://127.0.0.1:1/v1")
+    assert said.returncode != 0
+    assert "http://127.0.0.1:1/v1" in said.stderr
+
+
 def test_login_without_a_name_and_a_terminal_wants_one(bare: Bare) -> None:
     ran = bare.run("login", given="")
     assert ran.returncode == 2

@@ -116,6 +116,29 @@ def test_a_server_on_this_machine_is_two_decisions_away(tmp_path: Path) -> None:
         assert tomllib.loads(machine.config.read_text())["model"] == "ollama/llama3.2:latest"
 
 
+def test_a_server_answers_at_an_address_that_is_typed(tmp_path: Path) -> None:
+    with ThreadedSimulator({"models": ["served-model"], "steps": HELLO}, require_key=GOOD) as sim:
+        machine = Bare(tmp_path, sim)
+        with newcomer(machine) as person:
+            person.seen.until_shown("2  Enter a server's address")
+            person.decide("2", "Enter")
+            person.seen.until_shown("Enter asks it")
+            person.seen.write("127.0.0.1:1")
+            person.seen.press("Enter")
+            person.seen.until_shown("http://127.0.0.1:1/v1")  # what was asked in vain
+            person.seen.press("C-u")
+            person.seen.write(sim.base_url.removeprefix("http://"))
+            person.decide("Enter")
+            person.seen.until_shown("wants one. It is tried")
+            person.seen.write(GOOD)
+            person.decide("Enter")
+            person.says_hello()
+        settings = tomllib.loads(machine.config.read_text())
+        ((name, server),) = settings["providers"].items()
+        assert settings["model"] == f"{name}/served-model"
+        assert server["base_url"] == f"{sim.base_url}/v1"
+
+
 def test_a_folder_with_settings_of_its_own_is_asked_about_in_words(tmp_path: Path) -> None:
     with ThreadedSimulator(HELLO) as sim, ollama(sim, models=1) as port:
         machine = Bare(tmp_path, sim, {"OPENAGENT_LOCAL_SERVERS": f"ollama:{port}"})
@@ -169,8 +192,8 @@ def test_who_chooses_nothing_gets_in_and_is_asked_when_something_is_said(tmp_pat
 
 def test_the_tour_needs_nothing_and_says_that_it_is_scripted(tmp_path: Path) -> None:
     with ThreadedSimulator([]) as sim, newcomer(Bare(tmp_path, sim)) as person:
-        person.seen.until_shown("3  Look around first", "scripted model, real tools")
-        person.decide("3", "Enter")
+        person.seen.until_shown("4  Look around first", "scripted model, real tools")
+        person.decide("4", "Enter")
         person.seen.until_shown("[scripted]", "The model is scripted")
         assert not sim.requests
 
@@ -182,8 +205,8 @@ def test_the_offline_model_is_fetched_before_the_eyes(tmp_path: Path) -> None:
     with ThreadedSimulator([]) as sim:
         machine = Bare(tmp_path / "m", sim, pip)
         with newcomer(machine) as person:
-            person.seen.until_shown("2  Offline model", "127 MB to fetch")
-            person.decide("2", "Enter")
+            person.seen.until_shown("3  Offline model", "127 MB to fetch")
+            person.decide("3", "Enter")
             person.says_hello("hi! hi! hi!")
         assert tomllib.loads(machine.config.read_text())["model"] == "local/smollm2"
 

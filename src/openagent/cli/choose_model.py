@@ -10,7 +10,7 @@ from openagent.cli.command import ask_daemon, complete, say
 from openagent.cli.models import pull_bar
 from openagent.cli.progress import with_progress
 from openagent.cli.terminal import BOLD, DIM, paint
-from openagent.client.sources import QUESTION, Source, found, offered, url_to_keep, vendors, whose
+from openagent.client.sources import QUESTION, Source, found, offered, server_at, url_to_keep, vendors, whose
 from openagent.client.text import clean
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import PullProgress
@@ -22,6 +22,7 @@ from openagent.protocol.setup import (
     ModelChosen,
     ModelSources,
     OfflineOffer,
+    ProvidersAdd,
     SetupKey,
     SetupLook,
     SetupShow,
@@ -87,8 +88,36 @@ def _use(source: Source, sources: ModelSources) -> ModelChosen:
             if not offer.installed:
                 complete(with_progress(ModelsPull(id="-", name=offer.name), PullProgress, pull_bar, quiet=False))
             return ask_daemon(SetupUse(id="-", provider="local", model=offer.name))
+        case "address":
+            return use_server(click.prompt("Address", err=True).strip())
         case _:
             return _paste(sources)
+
+
+def use_server(address: str) -> ModelChosen:
+    """The model server at an address, which is asked for its models; also for a key, if it wants one."""
+    name, url = server_at(address)
+    try:
+        added = ask_daemon(ProvidersAdd(id="-", name=name, base_url=url, replace=True))
+    except OpenAgentError as problem:
+        if problem.info.code != "auth_failed" or not can_ask():
+            raise
+        key: str = click.prompt("It wants a key. API key", hide_input=True, err=True).strip()
+        added = ask_daemon(ProvidersAdd(id="-", name=name, base_url=url, key=key, replace=True))
+    return ask_daemon(SetupUse(id="-", provider=name, model=_model_of(added.models)))
+
+
+def _model_of(models: list[str]) -> str:
+    if len(models) == 1 or (models and not can_ask()):
+        return models[0]
+    if models:
+        return models[_number([(model, "") for model in models])]
+    if not can_ask():
+        raise OpenAgentError(
+            "model_not_found", "The server answers but lists no models.", hint="Name one: `openagent model NAME`."
+        )
+    model: str = click.prompt("The server lists no models. Name of its model", err=True).strip()
+    return model
 
 
 def _paste(sources: ModelSources) -> ModelChosen:

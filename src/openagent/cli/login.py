@@ -1,15 +1,17 @@
 """`openagent login`"""
 
 import sys
+from urllib.parse import urlsplit
 
 import click
 
 from openagent.cli.auth import key_stored, login_with_browser, read_key, store_key
-from openagent.cli.choose_model import can_ask, choose, tell
+from openagent.cli.choose_model import can_ask, choose, tell, use_server
 from openagent.cli.command import as_json, command, complete, plain, print_json, say
 from openagent.cli.team_login import is_server, log_in
 from openagent.protocol.auth import AuthEntry
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.setup import ModelChosen
 
 
 @command(
@@ -17,6 +19,7 @@ from openagent.protocol.errors import OpenAgentError
     "openagent login",
     "openagent login anthropic",
     "pass show openai | openagent login openai",
+    "openagent login http://127.0.0.1:8000/v1",
     "openagent login https://agents.example.com",
     "openagent logout openai",
 )
@@ -30,19 +33,18 @@ def login_or_key(provider: str | None, with_key: bool, no_test: bool, as_json: b
     With a PROVIDER: log in with a browser where the config says how, with its API key otherwise. The key is typed
     unseen or read from stdin, and kept encrypted on this machine.
 
+    With the address of a model server, such as http://127.0.0.1:8000/v1: use the model there.
+
     With the address of a team's server: log in there, by a code that you confirm in a browser.
     """
     if provider and is_server(provider):
-        log_in(provider, as_json)
+        _at_address(provider, as_json)
         return
     if not provider:
         if not can_ask():
             raise click.UsageError("Which provider? Name one, such as anthropic, openai or gemini.")
         chosen = choose()
-        if as_json:
-            print_json(plain(chosen))
-        else:
-            tell(chosen)
+        _tell(chosen, as_json)
         return
     entry = None if with_key or not sys.stdin.isatty() else complete(_login_if_set_up(provider))
     if entry is None:
@@ -56,6 +58,24 @@ def login_or_key(provider: str | None, with_key: bool, no_test: bool, as_json: b
         say(f"You are logged in to {provider}.")
     else:
         say(key_stored(entry.name, tested=not no_test))
+
+
+def _at_address(url: str, as_json: bool) -> None:
+    """A team's server, which has no path, or a model server."""
+    if not urlsplit(url).path.strip("/"):
+        try:
+            return log_in(url, as_json)
+        except OpenAgentError as problem:
+            if problem.info.code not in ("not_found", "provider_error"):
+                raise
+    return _tell(use_server(url), as_json)
+
+
+def _tell(chosen: ModelChosen, as_json: bool) -> None:
+    if as_json:
+        print_json(plain(chosen))
+    else:
+        tell(chosen)
 
 
 async def _login_if_set_up(provider: str) -> AuthEntry | None:

@@ -1,6 +1,8 @@
 """What could answer on this machine, in the words in which every client offers it."""
 
+import re
 from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
 
 from openagent.client.text import size
 from openagent.protocol.setup import FoundKey, LocalServer, LoginOffer, ModelSources, OfflineOffer
@@ -12,7 +14,7 @@ QUESTION = "What should answer?"
 class Source(NamedTuple):
     label: str
     note: str
-    of: FoundKey | LocalServer | LoginOffer | OfflineOffer | Literal["paste", "tour"]
+    of: FoundKey | LocalServer | LoginOffer | OfflineOffer | Literal["paste", "address", "tour"]
 
 
 def offered(sources: ModelSources, *, tour: bool) -> list[Source]:
@@ -24,6 +26,7 @@ def offered(sources: ModelSources, *, tour: bool) -> list[Source]:
         *map(_server, able),
         *map(_login, sources.logins),
         Source("Paste an API key", "tried first, then kept encrypted", "paste"),
+        Source("Enter a server's address", "vLLM, llama.cpp, LM Studio, and most other servers", "address"),
         *map(_server, unable),
         *map(_offline, sources.offline),
         *([Source("Look around first", "a tour: scripted model, real tools", "tour")] if tour else []),
@@ -51,6 +54,21 @@ def vendors(sources: ModelSources) -> dict[str, str]:
 def url_to_keep(server: LocalServer) -> str:
     """A server that is configured already keeps what its configuration says."""
     return "" if server.configured else server.url
+
+
+def server_at(address: str) -> tuple[str, str]:
+    """A name for the model server at an address that somebody typed, and its URL."""
+    url = address if "://" in address else f"http://{address}"
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    word = re.sub(r"[^a-z0-9]+", "-", host.partition(".")[0]).strip("-")
+    if not word or word.isdigit():
+        word = "server"
+    try:
+        port = parts.port
+    except ValueError:  # no number; the daemon says that this is no address
+        port = None
+    return (f"{word}-{port}" if port else word)[:40], url
 
 
 def _key(key: FoundKey) -> Source:

@@ -1,6 +1,7 @@
 """Providers of one's own, tried before they are kept: `providers.*`."""
 
 import re
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -33,13 +34,23 @@ class OwnProviders:
         self._check_name(op)
         key = self._trials.checked(op.key) if op.key.strip() else ""
         known = key or await self._trials.kept(op.name)
-        listed = await self._trials.of_provider(op.name, _settings(op, known), Place(None, connection.env))
+        url, listed = await self._first_that_answers(op, known, Place(None, connection.env))
         if key:
             await self._trials.keep(op.name, key)
         values: dict[tuple[str, ...], Value] = {("providers", op.name, "kind"): op.kind}
-        if op.base_url:
-            values["providers", op.name, "base_url"] = op.base_url.strip()
+        if url:
+            values["providers", op.name, "base_url"] = url
         return ProviderAdded(op.name, listed, str(await self._file.write(values)))
+
+    async def _first_that_answers(self, op: ProvidersAdd, key: str, place: Place) -> tuple[str, list[str]]:
+        """The address that lists models, and those models; the first address, if none does."""
+        usual, *others = _addresses(op)
+        listed = await self._trials.of_provider(op.name, _settings(op, usual, key), place)
+        if not listed:
+            for url in others:
+                if found := await self._trials.of_provider(op.name, _settings(op, url, key), place):
+                    return url, found
+        return usual, listed
 
     def _check_name(self, op: ProvidersAdd) -> None:
         if not _NAME.fullmatch(op.name) or op.name in _TAKEN:
@@ -65,11 +76,19 @@ class OwnProviders:
         return Done()
 
 
-def _settings(op: ProvidersAdd, key: str) -> ProviderSettings:
-    if op.kind in ("compatible", "azure") and not op.base_url.strip():
+def _addresses(op: ProvidersAdd) -> list[str]:
+    """What to try, in this order: servers of the OpenAI format answer below /v1, and people leave it out."""
+    url = op.base_url.strip()
+    if op.kind == "compatible" and url and not urlsplit(url).path.strip("/"):
+        return [url.rstrip("/") + "/v1", url]
+    return [url]
+
+
+def _settings(op: ProvidersAdd, url: str, key: str) -> ProviderSettings:
+    if op.kind in ("compatible", "azure") and not url:
         raise OpenAgentError("invalid_argument", "The address is missing.", hint="Such as http://127.0.0.1:8000/v1.")
     try:
-        given = {"kind": op.kind, "base_url": op.base_url.strip(), "api_key": key}
+        given = {"kind": op.kind, "base_url": url, "api_key": key}
         return msgspec.convert(given, ProviderSettings)
     except msgspec.ValidationError:
         raise OpenAgentError(

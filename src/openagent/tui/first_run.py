@@ -17,7 +17,7 @@ from textual.widgets.option_list import Option
 
 from openagent.client import Client
 from openagent.client.history import what_was_found
-from openagent.client.sources import QUESTION, found, offered, url_to_keep, vendors, whose
+from openagent.client.sources import QUESTION, found, offered, server_at, url_to_keep, vendors, whose
 from openagent.client.text import clean, one_line, size
 from openagent.protocol.auth import AuthLogin, AuthLoginFinish, LoginStarted
 from openagent.protocol.errors import OpenAgentError
@@ -31,6 +31,7 @@ from openagent.protocol.setup import (
     LoginOffer,
     ModelSources,
     OfflineOffer,
+    ProvidersAdd,
     SetupKey,
     SetupLook,
     SetupUse,
@@ -245,6 +246,8 @@ class FirstRun(Threshold):
                 self._do(self._pull(source))
             case "tour":
                 self.leave("tour")
+            case "address":
+                self._enter_address()
             case _:
                 self._enter_key()
 
@@ -329,6 +332,59 @@ class FirstRun(Threshold):
         self.say(f"Asking {title} …")
         chosen = await self._ask(lambda client: SetupKey(id=client.next_id(), key=key, provider=provider))
         self.leave(chosen.model)
+
+    # A server at an address
+
+    def _enter_address(self) -> None:
+        self._on_entry = self._try_address
+        self.ask_for(
+            "Enter a server's address",
+            "Any server that speaks the OpenAI format. It is asked for its models.",
+            "http://127.0.0.1:8000/v1",
+            hint="Enter asks it · Esc goes back",
+            hidden=False,
+            back=self._show_sources,
+        )
+
+    async def _try_address(self, address: str) -> None:
+        name, url = server_at(address)
+        self.say(f"Asking {url} …")
+        try:
+            await self._add_server(name, url, "")
+        except OpenAgentError as problem:
+            if problem.info.code != "auth_failed":
+                raise
+            self._on_entry = partial(self._add_server, name, url)
+            self.ask_for(
+                "Paste an API key",
+                f"{url} wants one. It is tried, then kept encrypted.",
+                "",
+                hint="Enter tries it · Esc goes back",
+                hidden=True,
+                back=self._enter_address,
+            )
+
+    async def _add_server(self, name: str, url: str, key: str) -> None:
+        added = await self._ask(
+            lambda client: ProvidersAdd(id=client.next_id(), name=name, base_url=url, key=key, replace=True)
+        )
+        if len(added.models) == 1:
+            await self._use(name, url, added.models[0])
+        elif added.models:
+            rows = [Row(one_line(model, 48), "", partial(self._do_use, name, url, model, "")) for model in added.models]
+            self.offer(
+                "Which model?", f"{url} has these.", rows, hint="Enter chooses · Esc goes back", back=self._show_sources
+            )
+        else:
+            self._on_entry = partial(self._use, name, url)
+            self.ask_for(
+                "Which model?",
+                f"{url} lists none. Enter the name of one.",
+                "",
+                hint="Enter asks it · Esc goes back",
+                hidden=False,
+                back=self._enter_address,
+            )
 
     # A login
 

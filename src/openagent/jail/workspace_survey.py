@@ -9,7 +9,7 @@ import hashlib
 import os
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from contextvars import copy_context
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from openagent.jail.git_walls import GitSetting, git_settings, steered_by
+from openagent.jail.hook_files import run_by_hooks
 
 HOLDS_FOR = 20.0
 """Seconds for which another jail of the same workspace need not look again."""
@@ -41,7 +42,7 @@ class Ground(Struct, frozen=True):
     secrets: tuple[Path, ...] = ()
     """Files that rules keep from being read unasked, by their names, and that no repository holds anyway."""
     steering: tuple[Path, ...] = ()
-    """What the person's own git settings have their git read or run."""
+    """What the person's own git settings and hooks have their git read or run."""
 
 
 class _Folder(NamedTuple):
@@ -113,8 +114,12 @@ def look_around(workspace: Path, is_secret: Callable[[str], bool], known: dict[s
     return Ground(
         tuple(repositories),
         tuple(workspace / path for path in secrets if path not in tracked),
-        tuple(steered_by(workspace, settings)),
+        tuple(dict.fromkeys([*steered_by(workspace, settings), *run_by_hooks(workspace, _hooks_paths(settings))])),
     )
+
+
+def _hooks_paths(settings: Sequence[GitSetting]) -> list[str]:
+    return [setting.value for setting in settings if setting.key == "core.hookspath"]
 
 
 @functools.cache

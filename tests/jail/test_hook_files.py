@@ -155,6 +155,14 @@ def test_the_plots_are_real_ones(tmp_path: Path, manager: _Manager):
         assert canary.exists(), plot
 
 
+async def test_the_model_is_told_that_it_is_the_jail(workspace: Path):
+    _install(_MANAGERS[0], workspace)
+    shell = await BwrapJail().open("session", workspace)
+    tried = await shell.run("echo x > .husky/pre-commit")
+    await shell.close()
+    assert any("the user is asked" in note for note in tried.notes), tried
+
+
 async def test_the_rest_of_the_work_tree_stays_writable(workspace: Path):
     _install(_MANAGERS[0], workspace)
     (workspace / ".husky/pre-commit").write_text("npx lint src/app.js src\nnode_modules/.bin/lint\nnpm test\n")

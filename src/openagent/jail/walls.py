@@ -71,6 +71,9 @@ def checked_workspace(workspace: Path) -> Path:
 
 _CONFIG_KEPT = re.compile(r"could not (?:write|lock) config file \S*|Update of config-file failed")
 _GIT_KEPT = re.compile(r"\.git/\S*'?: (?:Read-only file system|Device or resource busy)")
+_HOOK_FILE_KEPT = re.compile(
+    r"(?:\.husky\b|lefthook|\.pre-commit-config\.)[^\s':]*'?: (?:Read-only file system|Device or resource busy)"
+)
 _IS_UNREADABLE = (
     "{name} looks as if it held secrets, so the jail keeps it from being read. A command that names it, or read_file, "
     "asks the user for it"
@@ -81,12 +84,18 @@ _IS_KEPT = (
     "(tracking, too) was not written. `git config --global KEY VALUE` works in this jail, `git -c KEY=VALUE ...` for "
     "one command; what the repository itself is to keep, the user has to set"
 )
+_RUNS_OUTSIDE = (
+    "this is the jail, not a fault of the disk: what the user's git hooks run is read-only for commands, because it runs "
+    "outside with the next commit. The tools that write and edit files can change it, and the user is asked"
+)
 
 
 def explain_walls(output: str, secrets: Sequence[Path] = ()) -> str | None:
     """What a command ran into, when a program's words for it would mislead."""
     if "ermission denied" in output and (named := [path.name for path in secrets if path.name in output]):
         return _IS_UNREADABLE.format(name=named[0])
+    if _HOOK_FILE_KEPT.search(output):
+        return _RUNS_OUTSIDE
     return _IS_KEPT if _CONFIG_KEPT.search(output) or _GIT_KEPT.search(output) else None
 
 

@@ -85,7 +85,7 @@ _IS_KEPT = (
     "one command; what the repository itself is to keep, the user has to set"
 )
 _RUNS_OUTSIDE = (
-    "this is the jail, not a fault of the disk: what the user's git hooks run is read-only for commands, because it runs "
+    "this is the jail, not a fault of the disk: what the user's git hooks run is read-only for commands: it runs "
     "outside with the next commit. The tools that write and edit files can change it, and the user is asked"
 )
 

@@ -23,7 +23,7 @@ _COMMANDS = re.compile(
 )
 _QUOTED = re.compile(r"\\.?|[\"`]|\$\(|\$\{|" + _NAME, re.DOTALL)
 _PARAMETER = re.compile(r"\\.?|[\"'`}]|\$\(|\$\{|[<>]\(|" + _NAME, re.DOTALL)
-_MARK = re.compile(r"(-?)[ \t]*((?:'[^']*'|\"[^\"]*\"|\\.|[^\s'\"\\|&;()<>])+)")
+_MARK = re.compile(r"(-?)[ \t]*((?:'[^'\\\n]*'|\"[^\"\\\n]*\"|\\.|[^ \t\n'\"\\|&;()<>])+)(?![^ \t\n|&;()<>]|[<>]\()")
 _BEFORE_COMMAND = re.compile(r"(?:^|(?<!\\)[\n;|&({!]|\b(?:if|then|elif|else|while|until|do|time))[ \t]*$")
 _CLOSES = {'"': ('"',), ")": ("(", "(("), "}": ("{",)}
 _OPENS = {"$(": "(", "(": "(", "${": "{", '"': '"', '$"': '"'}
@@ -174,6 +174,8 @@ class Preparer:
         for delimiter, literal, tabs in self._pending:
             end = re.compile(rf"^{tabs}{re.escape(delimiter)}$\n?", re.MULTILINE).search(self._text, self._position)
             body = self._text[self._position : end.start() if end else None]
+            if end and not literal and body.endswith("\\\n"):
+                raise NotUnderstood("the line before a here-document's end mark may go on with it")
             self._documents.append(Document(re.sub("(?m)^\t+", "", body) if tabs else body, literal))
             self._position = end.end() if end else len(self._text)
         self._pending.clear()

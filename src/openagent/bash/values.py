@@ -23,7 +23,7 @@ _KEPT = 0xE100
 """From here on, characters stand for the pieces of a word that are not plain text."""
 _BREAK, _HELD = "\ue0f0", "\ue0f1"
 """Where a word is parted, and where it is one though it may be empty."""
-_SUM = re.compile(r"\d+(?:[+-]\d+){0,9}")
+_SUM = re.compile(r"[0-9]{1,18}(?:[+-][0-9]{1,18}){0,9}")
 _STORED_CODE = re.compile(r"\$\(|`|\$\{")
 _WELL_KNOWN = {"HOME": "~", "IFS": " \t\n", "TMPDIR": "/tmp", "BASH": "/bin/bash", "SHELL": "/bin/bash"}  # noqa: S108
 _ANSI_ESCAPE = re.compile(
@@ -159,7 +159,7 @@ class State:
         if name in self.uncertain:
             return UNKNOWN, False
         if self.positional is not None and (name in "@*" or (name.isdigit() and name != "0")):
-            return _listing(self.positional if name in "@*" else self.positional[int(name) - 1 :][:1])
+            return _listing(self.positional if name in "@*" else self.positional[int(name[:9]) - 1 :][:1])
         if name in "?#$":
             return "0", True
         if name == "PWD" and self.cwd is not None:

@@ -21,6 +21,7 @@ from openagent.policy.builtin.programs import code_findings
 from openagent.policy.builtin.variables import assigns
 from openagent.policy.units import Unit
 
+READER_FAILED = "reading it failed"
 _MAX_UNITS = 400
 _MAX_TURNS = 400
 """Of all loops together: inside each other, they multiply."""
@@ -44,7 +45,11 @@ def analyse(command: str, workspace: str, cwd: str = "") -> list[Unit]:
     if _HIDDEN.search(command):
         analyser.add((command,), [hit("hidden-characters")], known=False)
     else:
-        analyser.text(command)
+        try:
+            analyser.text(command)
+        except Exception as problem:  # a boundary: a reader that trips over a text has not read it
+            failed = hit("not-understood", f"{READER_FAILED}: {type(problem).__name__}")
+            analyser.add((command,), [failed], known=False)
     return analyser.units
 
 

@@ -364,8 +364,12 @@ class Roles:
         return ()
 
     def shift(self, values: Values) -> Iterable[Outcome]:
-        state, count = self._call.state, int(values[0].text) if values and values[0].text.isdigit() else 1
-        state.positional = state.positional and state.positional[count:]
+        """Of more than there are, bash drops none."""
+        state, given = self._call.state, next(iter(self._call.values), Value("1"))
+        if not (given.known and re.fullmatch("[0-9]{1,6}", given.text)):
+            state.positional = None
+        elif state.positional and int(given.text) <= len(state.positional):
+            state.positional = state.positional[int(given.text) :]
         return ()
 
     # interpreters

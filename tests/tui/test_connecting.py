@@ -71,7 +71,7 @@ async def test_a_server_without_a_model_says_how_to_get_one(tmp_path: Path) -> N
         async with screens(tmp_path, [], config=f'local_servers = ["ollama:{port}"]\n') as seen:
             await seen.write("/login")
             await seen.until_shown("Ollama", "no model yet: ollama pull qwen3", "1  compatible")
-            await seen.pilot.press("3", "enter")
+            await seen.pilot.press("4", "enter")
             await seen.until_shown("no model yet", "What should answer?")
             await seen.pilot.press("escape")
             await seen.until_shown("message, @file")

@@ -43,8 +43,8 @@ class Newcomer:
 
 
 @contextmanager
-def newcomer(machine: Machine) -> Generator[Newcomer, None, None]:
-    with terminal(machine) as seen:
+def newcomer(machine: Machine, *arguments: str) -> Generator[Newcomer, None, None]:
+    with terminal(machine, *arguments) as seen:
         yield Newcomer(seen)
 
 
@@ -60,7 +60,7 @@ def test_a_key_of_the_environment_is_one_enter_away_and_asked_about_once(tmp_pat
         chosen = tomllib.loads(machine.config.read_text())["model"]
         assert chosen.startswith("anthropic/claude")
         assert GOOD not in machine.config.read_text()
-        with newcomer(machine) as again:
+        with newcomer(machine, "-c") as again:
             again.seen.until_shown("Hello, newcomer.", "message, @file")
 
 
@@ -154,11 +154,11 @@ def test_a_folder_with_settings_of_its_own_is_asked_about_in_words(tmp_path: Pat
         (folder,) = machine.json("trust", "--list")["folders"]
         assert folder["current"]
         (machine.workspace / ".openagent" / "config.toml").write_text('mode = "full"\n')
-        with newcomer(machine) as again:
+        with newcomer(machine, "-c") as again:
             again.seen.until_shown("Do you trust this folder?")
             again.decide("Enter")
             again.seen.until_shown("Hello, newcomer.")
-        with newcomer(machine) as third:
+        with newcomer(machine, "-c") as third:
             third.seen.until_shown("Hello, newcomer.", gone="Do you trust")
 
 

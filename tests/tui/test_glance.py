@@ -142,7 +142,18 @@ def test_the_last_session_is_told_on_leaving_and_all_tabs_come_back_here(tmp_pat
             session = machine.json("sessions", "list")["sessions"][0]["id"]
             seen.press("C-d")
             seen.until_shown(f"Session {session} (second): go on with\n  openagent resume {session}\nand with 1 more")
+            seen.tmux("respawn-pane", "-k")  # and nothing said
+            seen.until_shown("1 new session ○", "earlier first, second", "/reopen opens")
+            seen.press("C-d")
+            seen.until_shown("is dead")
             seen.tmux("respawn-pane", "-k")
+            seen.until_shown("1 new session ○", "earlier first, second", "/reopen opens")
+            seen.write("/reopen")
+            seen.press("Enter")
+            seen.until_shown("1 first ○", "2 second ○", "An answer.")
+            seen.press("C-d")
+            seen.until_shown("openagent -c, in this folder")
+        with terminal(machine, "-c") as seen:
             seen.until_shown("1 first ○", "2 second ○", "An answer.")
         with terminal(machine, "resume", session[:10]) as seen:
             seen.until_shown("1 second ○", "An answer.", gone="first")

@@ -193,8 +193,6 @@ def test_history_lasts_is_searched_and_holds_no_secret(visit: Visit, tmp_path: P
     assert kept.stat().st_mode & 0o777 == 0o600
     assert "secret" not in kept.read_text()
     with visit([]) as seen:
-        seen.until_shown("first answer", "ready")
-        seen.send(b"\x18n")
         seen.until_shown("Say what to do.")
         seen.send(UP)
         seen.until_shown("█ the red apple\n")

@@ -114,7 +114,9 @@ def _model_of(models: list[str]) -> str:
         return models[_number([(model, "") for model in models])]
     if not can_ask():
         raise OpenAgentError(
-            "model_not_found", "The server answers but lists no models.", hint="Name one: `openagent model NAME`."
+            "model_not_found",
+            "The server answers but lists no models.",
+            hint="Set it: `openagent config set model PROVIDER/NAME`.",
         )
     model: str = click.prompt("The server lists no models. Name of its model", err=True).strip()
     return model

@@ -18,14 +18,16 @@ from openagent.client.command_line import MODES
 )
 @session_argument(metavar="[SESSION]", required=False)
 @click.argument("prompt", metavar="[PROMPT]", required=False)
-@click.option("-c", "--continue", is_flag=True, help="Go on with the newest session of this folder.")
+@click.option(
+    "-c", "--continue", is_flag=True, help="Go on with the newest session of this folder, and open its tabs again."
+)
 @click.option("-r", "--resume", metavar="[SESSION]", help="Go on with this session, or choose one.")
 @click.option("-m", "--model", metavar="PROVIDER/MODEL", help="What answers.")
 @click.option("--mode", type=click.Choice(MODES), help="What the agent may do unasked.")
 @click.option("-C", "--cwd", metavar="DIR", help="The workspace; this directory when left out.")
 @click.option("-i", "--image", metavar="FILE", help="Show the model this image, with the prompt.")
 @click.option("--template", metavar="NAME", help="Start the session from a template.")
-@click.option("--new", is_flag=True, help="Start a new session, even if this folder has one.")
+@click.option("--new", is_flag=True, help="Start a new session; so does every start without -c or -r.")
 @click.option(
     "--connect",
     metavar="URL",
@@ -37,7 +39,7 @@ from openagent.client.command_line import MODES
 )
 @click.option("--token", metavar="TOKEN", help="The token itself; other people of this machine can see it.")
 def tui(**given: object) -> None:
-    """Open the full-screen terminal app: what was open in this folder, a fresh conversation, or the session named.
+    """Open the full-screen terminal app: a fresh conversation, or the session named.
 
     Plain `openagent` in a terminal is the same, and takes the same options; `openagent "PROMPT"` opens a new session
     with the prompt sent. With `-p`, `--json` or in a pipe it prints the answer instead, as `openagent run` does.

@@ -34,6 +34,7 @@ from openagent.protocol.safety import TrustAdd, TrustDecline
 from openagent.protocol.sessions import (
     Mode,
     SessionGet,
+    SessionInfo,
     SessionList,
     SessionUpdate,
     SettingsChange,
@@ -107,12 +108,12 @@ _OF_THE_HOUSE = {
 
 
 class Wanted(NamedTuple):
-    """Which session to begin with: the one named, a new one, or those that were open here."""
+    """Which session to begin with: a new one, unless another is named or asked for."""
 
     session: str = ""
     new: bool = False
-    newest: bool = False
-    """The newest of the folder, whoever began it."""
+    go_on: bool = False
+    """The newest of the folder, whoever began it, beside those that were open here."""
     choose: bool = False
     """The person chooses one from the list."""
     prompt: str = ""
@@ -175,6 +176,8 @@ class OpenAgent(App[None]):
         """What a person typed before that."""
         self._wanted = wanted
         self._tabs = TabKeeper(env, cwd, link.remote)
+        self._last_time = self._tabs.last()
+        """The sessions that were open here when somebody left."""
         self._attention = Attention(env, self._to_terminal, clean(link.remote) or place(cwd))
         self._began = False
         """It is known which sessions are shown."""
@@ -249,7 +252,9 @@ class OpenAgent(App[None]):
             await self.open_session(session)
         self.action_tab(active + 1)
         if self._wanted.prompt or self._wanted.images:
-            self.views[0].say(self._wanted.prompt, self._wanted.images)
+            self.view.say(self._wanted.prompt, self._wanted.images)
+        elif self.view.is_draft and not self._wanted.choose:
+            self.run_worker(self._offer_last_time(), group="offer")
         if self._wanted.choose:
             self.action_sessions()
 
@@ -257,7 +262,7 @@ class OpenAgent(App[None]):
         sessions, active = await self._sessions_to_open(client)
         if self._wanted.settings and sessions:
             change = msgspec.convert(dict(self._wanted.settings), SettingsChange)
-            await client.request(SessionUpdate(id=client.next_id(), session=sessions[0], settings=change))
+            await client.request(SessionUpdate(id=client.next_id(), session=sessions[active], settings=change))
         await self._know_the_place(client)
         return sessions, active
 
@@ -339,18 +344,39 @@ class OpenAgent(App[None]):
             return [wanted.session], 0
         if begun := await self._begin_anew():
             return [begun], 0
-        if wanted.new or wanted.choose:
+        if not wanted.go_on:
             return [], 0
-        if wanted.newest:
-            folder = "" if self.link.remote else self.cwd
-            page = await client.request(SessionList(id=client.next_id(), cwd=folder, limit=1, archived=False))
-            return [info.id for info in page.sessions], 0
-        last = self._tabs.last()
-        there: list[str] = []
-        for session in last.sessions:
+        folder = "" if self.link.remote else self.cwd
+        page = await client.request(SessionList(id=client.next_id(), cwd=folder, limit=1, archived=False))
+        newest = [info.id for info in page.sessions]
+        sessions = [info.id for info in await self._open_last_time(client)]
+        sessions += [each for each in newest if each not in sessions]
+        return sessions, sessions.index(newest[0]) if newest else 0
+
+    async def _open_last_time(self, client: Client) -> list[SessionInfo]:
+        there: list[SessionInfo] = []
+        for session in self._last_time:
             with suppress(OpenAgentError):  # deleted since
-                there.append((await client.request(SessionGet(id=client.next_id(), session=session))).id)
-        return there, min(last.active, max(len(there) - 1, 0))
+                there.append(await client.request(SessionGet(id=client.next_id(), session=session)))
+        return there
+
+    async def _offer_last_time(self) -> None:
+        view = self.view
+        try:
+            there = await self._open_last_time(self.link.client)
+        except OSError:
+            return
+        view.offer([info.name or "a session without a name" for info in there])
+
+    async def action_reopen(self) -> None:
+        try:
+            there = await self._open_last_time(self.link.client)
+        except OSError:
+            return  # the banner says that the connection is lost
+        for info in there:
+            await self.open_session(info.id)
+        if not there:
+            self.notify("No sessions were open in this folder. /resume lists all sessions.", markup=False)
 
     async def _know_the_place(self, client: Client) -> None:
         """The jail there is, and what a session begins with."""
@@ -472,7 +498,7 @@ class OpenAgent(App[None]):
         last = self.view if self.view in said else said[-1]
         name = f" ({one_line(last.info.name, 40)})" if last.info and last.info.name else ""
         working = f"\nIt is still at work: `openagent attach {last.session}` follows it." if last.running else ""
-        others = f"\nand with {len(said) - 1} more: openagent, in this folder" if len(said) > 1 else ""
+        others = f"\nand with {len(said) - 1} more: openagent -c, in this folder" if len(said) > 1 else ""
         # On a line of its own, so that it can be copied from a narrow terminal.
         return clean(f"Session {last.session}{name}: go on with\n  openagent resume {last.session}{others}{working}")
 
@@ -505,8 +531,7 @@ class OpenAgent(App[None]):
     def _show_tabs(self) -> None:
         active = self.views.index(self.view) + 1
         if self._began:
-            said = [view.session for view in self.views if view.session]
-            self._tabs.keep(said, said.index(self.view.session) if self.view.session else 0)
+            self._tabs.keep([view.session for view in self.views if view.session])
         self.call_later(self._bar.show, [view.info for view in self.views], active)
         self._attention.follow([Shown(view.id or "", view.info) for view in self.views if view.info], self.view.info)
 

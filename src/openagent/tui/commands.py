@@ -24,6 +24,7 @@ COMMANDS = (
     Command("new", "start a session in this folder", "new_session"),
     Command("clear", "start over in this tab; the old session is kept", does="clear", words=("reset",)),
     Command("resume", "find and open a session", "sessions", words=("sessions", "continue")),
+    Command("reopen", "open the sessions that were open here last time", "reopen", words=("tabs", "restore")),
     Command("model", "choose the model", "models", "NAME", does="model", words=("models",)),
     Command("mode", "choose what the agent may do unasked", "modes", "plan|ask|edits|auto|full", does="mode"),
     Command("thinking", "choose how long the model thinks", "thinking", "off|low|medium|high", does="thinking"),

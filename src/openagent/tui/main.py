@@ -81,7 +81,7 @@ def _wanted(given: Arguments) -> "Wanted":
     return Wanted(
         given.session,
         new=given.new or (begins and not (given.go_on or given.session or given.pick)),
-        newest=given.go_on,
+        go_on=given.go_on,
         choose=given.pick,
         prompt=given.prompt,
         images=[ImagePart(each["media_type"], each["data"]) for each in given.images],

@@ -1,4 +1,4 @@
-"""The sessions that were open in a folder, so that the next start there opens them again."""
+"""The sessions that were open in a folder, so that the next start there can open them again."""
 
 import contextlib
 import os
@@ -21,7 +21,6 @@ MOST = 9
 
 class OpenTabs(Struct, frozen=True, omit_defaults=True):
     sessions: Sequence[str] = ()
-    active: int = 0
     pid: int = 0
     """The program that has them open, or had."""
     at: float = 0.0
@@ -35,14 +34,15 @@ class TabKeeper:
         self._key = f"{machine}:{folder}"
         self._kept: OpenTabs | None = None
 
-    def last(self) -> OpenTabs:
+    def last(self) -> Sequence[str]:
         """What was open, unless a program that still runs has it open."""
         found = self._read().get(self._key, OpenTabs())
-        return OpenTabs() if found.pid != os.getpid() and _runs(found.pid) else found
+        return () if found.pid != os.getpid() and _runs(found.pid) else found.sessions
 
-    def keep(self, sessions: Sequence[str], active: int) -> None:
-        tabs = OpenTabs(tuple(sessions[:MOST]), active, os.getpid())
-        if tabs == self._kept:
+    def keep(self, sessions: Sequence[str]) -> None:
+        """Nothing is forgotten until a session was open."""
+        tabs = OpenTabs(tuple(sessions[:MOST]), os.getpid())
+        if tabs == self._kept or (self._kept is None and not sessions):
             return
         self._kept = tabs
         found = self._read()

@@ -143,6 +143,7 @@ class SessionView(Rows):
         self._plan_line = PlanLine()
         self._link = link
         self._draft: Draft | None = None
+        self._earlier: Sequence[str] = ()
         self._making = asyncio.Lock()
         self._attached = asyncio.Event()
         self._seq: int | None = None
@@ -460,6 +461,11 @@ class SessionView(Rows):
                 return
         self._show_info()
 
+    def offer(self, names: Sequence[str]) -> None:
+        """Sessions that were open here last time."""
+        self._earlier = names
+        self._show_info()
+
     async def _welcome(self) -> None:
         await self.chat.welcome(Welcome(self.prompt.keys))
 
@@ -469,7 +475,7 @@ class SessionView(Rows):
         if self.info is None or not all(part.is_attached for part in parts):
             return
         for welcome in self.chat.query(Welcome):
-            welcome.show(self.info, self._branch)
+            welcome.show(self.info, self._branch, self._earlier)
         self.status.show(self.info, self.jail, self._branch)
         self.activity.follow(self.info)
         self.side.show_usage(self.info)

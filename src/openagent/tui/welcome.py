@@ -1,5 +1,7 @@
 """Where nothing was said yet: what will answer, where it works, what to try, and the keys for the rest."""
 
+from collections.abc import Sequence
+
 from textual.content import Content
 from textual.widgets import Static
 
@@ -10,6 +12,7 @@ from openagent.tui.keys import Keys
 from openagent.tui.place import from_home
 
 FIRST = "Say what to do. @ names a file, ! runs a command, / lists what else there is."
+REOPEN = "/reopen opens what was open here last time."
 TRY = (
     "what does this project do, and how is it tested?",
     "!git log --oneline -5",
@@ -29,9 +32,10 @@ class Welcome(Static):
         super().__init__(FIRST, markup=False, classes="welcome")
         self._keys = keys
 
-    def show(self, info: SessionInfo, branch: str) -> None:
+    def show(self, info: SessionInfo, branch: str, earlier: Sequence[str]) -> None:
+        """`earlier`: what the sessions are called that were open here last time."""
         if self.screen.size.height < ROOM:
-            self.update(FIRST)
+            self.update(f"{FIRST}\n{REOPEN}" if earlier else FIRST)
             return
         model = info.model or "no model yet: /login brings one"
         place = _end_of(clean(from_home(info.cwd))) + (f" ({one_line(branch, 24)})" if branch else "")
@@ -41,6 +45,7 @@ class Welcome(Static):
             _row("model", Content.styled(one_line(model, 60), "$foreground" if info.model else "$warning")),
             _row("folder", Content.styled(place, "$foreground")),
             _row("mode", Content.styled(info.settings.mode, "$foreground")),
+            *([_row("earlier", Content(f"{one_line(', '.join(earlier), 60)}\n{'':8}{REOPEN}"))] if earlier else []),
             Content(""),
             *(_row("try" if each is TRY[0] else "", Content(each)) for each in TRY),
             Content(""),

@@ -14,6 +14,7 @@ export const COMMANDS = [
   { name: 'new', help: 'start a session in this folder', takes: '', words: [] },
   { name: 'clear', help: 'start over in this tab; the old session is kept', takes: '', words: ['reset'] },
   { name: 'resume', help: 'find and open a session', takes: '', words: ['sessions', 'continue'] },
+  { name: 'reopen', help: 'open the sessions that were open here last time', takes: '', words: ['tabs', 'restore'] },
   { name: 'model', help: 'choose the model', takes: 'NAME', words: ['models'] },
   { name: 'mode', help: 'choose what the agent may do unasked', takes: 'plan|ask|edits|auto|full', words: [] },
   { name: 'thinking', help: 'choose how long the model thinks', takes: 'off|low|medium|high', words: [] },

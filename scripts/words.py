@@ -10,14 +10,16 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from openagent.agents.flows import flow_tool
 from openagent.client import agents_file
 from openagent.customizing.skills import skill_tool
 from openagent.plugins.tool import Tool
 from openagent.protocol.events import AnyEvent, Event
+from openagent.protocol.sessions import Status
 from openagent.protocol.telling import Line
+from openagent.protocol.words import in_words
 from openagent.tools.agent import agent_tools
 from openagent.tools.mcp.find_tools import find_tools_tool
 from openagent.tools.mcp.resources import resource_tools
@@ -131,6 +133,11 @@ def web(tools: Sequence[Tool]) -> str:
             "export const TOOLS: Record<string, ToolWords> = {",
             *rows,
             "}",
+            "",
+            "/** What a session is doing, in words. */",
+            "export const STATUSES = {",
+            *(f"  {status}: {_quoted(in_words(status))}," for status in get_args(Status)),
+            "} as const",
             "",
             "/** A line that tells of an event: templates, which telling.ts fills in. */",
             "export interface Line {",

@@ -17,6 +17,7 @@ from openagent.protocol import events as e
 from openagent.protocol.conversation import MessagesPage
 from openagent.protocol.messages import Message, TextPart, ThinkingPart, ToolResultPart
 from openagent.protocol.safety import AuditAsk
+from openagent.protocol.sessions import SessionGet
 from openagent.protocol.usage import UsageAsk
 from tests.jail.conftest import needs_bwrap
 from tests.jail.processes import appears, gone_within
@@ -58,6 +59,7 @@ async def kill(program: Binary) -> None:
 async def results(client: Client, session: str) -> list[ToolResultPart]:
     page = await client.request(MessagesPage(id=client.next_id(), session=session))
     assert [end.reason for end in page.turns] == ["interrupted"]
+    assert (await client.request(SessionGet(id=client.next_id(), session=session))).status == "interrupted"
     return [part for message in page.messages for part in message.parts if isinstance(part, ToolResultPart)]
 
 

@@ -309,6 +309,20 @@ class StoreContract:
         assert (await store.session(SESSION)).open_turn == 0
         assert await store.unfinished_sessions() == []
 
+    async def test_work_of_a_daemon_that_is_gone_is_listed_as_interrupted(
+        self, store: Store, open_store: OpenStore
+    ) -> None:
+        other = await open_store()
+        await store.register(holder("one"), lease_s=60)
+        await created(store, status="executing_tool")
+        await created(store, OTHER, status="error")
+        listed = {info.id: info.status for info in await other.sessions(limit=5)}
+        assert listed == {SESSION: "executing_tool", OTHER: "error"}
+        await store.resign()
+        listed = {info.id: info.status for info in await other.sessions(limit=5)}
+        assert listed == {SESSION: "interrupted", OTHER: "error"}
+        await other.close()
+
     async def test_a_queue_is_put_in_another_order(self, store: Store) -> None:
         await created(store)
         await created(store, OTHER)

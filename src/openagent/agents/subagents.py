@@ -33,7 +33,15 @@ from openagent.protocol.display import Display
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import SessionDeleted, SessionUpdated, SubagentFinished, SubagentStarted, TurnCompleted
 from openagent.protocol.messages import TextPart
-from openagent.protocol.sessions import EndedTurn, SessionCreate, SessionInfo, Settings, SettingsChange, strictest
+from openagent.protocol.sessions import (
+    AT_REST,
+    EndedTurn,
+    SessionCreate,
+    SessionInfo,
+    Settings,
+    SettingsChange,
+    strictest,
+)
 from openagent.protocol.templates import Template, TemplateInfo
 from openagent.safety.inherited import InheritedRules
 from openagent.safety.service import Safety
@@ -155,7 +163,7 @@ class AgentService:
             info = (await self._manager.get(root)).info
             family = await store.descendants(root)
             for each in family:
-                if each.status not in ("idle", "error"):  # a daemon that died has left it so, unless it is at work
+                if each.status not in AT_REST:  # a daemon that died has left it so, unless it is at work
                     with suppress(OpenAgentError):
                         await self._manager.get(each.id)
             found += self._tree(info, family)

@@ -20,6 +20,7 @@ from openagent.cli.terminal import YELLOW, paint, table
 from openagent.client.text import ago, clean, cost, one_line
 from openagent.protocol.agents import AgentInfo, AgentsList
 from openagent.protocol.conversation import AsksList, PendingAsk
+from openagent.protocol.words import in_words
 
 _BRANCH = "└─" + "──" * 20
 
@@ -74,11 +75,11 @@ def list_agents(session: str, limit: int, as_json: bool) -> None:
 def _row(each: AgentInfo, now: float) -> tuple[str, ...]:
     info = each.session
     name = f"{_BRANCH[: each.depth * 2]} {info.template or 'agent'}".strip()
-    status = info.status
+    status = in_words(info.status)
     if each.depth and not each.running:
-        status = (each.ended or "not begun").replace("_", " ")
+        status = in_words(each.ended or "not begun")
     elif each.running and each.background:
-        status = f"{info.status} in background"
+        status = f"{status} in background"
     spent = cost(each.tree_cost_usd, each.tree_unpriced) if each.tree_cost_usd or each.tree_unpriced else "–"
     task = each.detail if each.running and each.detail else info.name
     return name, status, ago(info.updated_at, now), spent, info.id, one_line(task, 50)

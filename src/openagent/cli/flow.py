@@ -39,7 +39,7 @@ from openagent.protocol.flows import (
     FlowsList,
 )
 from openagent.protocol.sessions import MODES, Mode
-from openagent.protocol.words import call_to_come
+from openagent.protocol.words import call_to_come, in_words
 
 DONE, FAILED, NEEDS_APPROVAL, CANCELLED = 0, 1, 3, 130
 _MARKS = {"done": ("✓", GREEN), "failed": ("✗", RED), "running": ("▸", YELLOW), "waiting": ("·", DIM)}
@@ -237,7 +237,7 @@ class Progress:
             case e.SubagentProgress() if event.detail:
                 self._say(f"      {event.template}: {one_line(event.detail, 90)}", DIM)
             case e.SubagentFinished():
-                ended = "done" if event.reason == "done" else event.reason.replace("_", " ")
+                ended = in_words(event.reason)
                 files = f", merged {', '.join(event.changed[:8])}" if event.changed else ""
                 self._say(f"    ← {event.template}: {ended}, ${event.cost_usd:.4f}{files}", DIM)
             case _:

@@ -10,6 +10,7 @@ from openagent.client.text import cost as spent
 from openagent.client.text import one_line, unpriced
 from openagent.protocol.metrics import AgentMetrics, MetricsAgents, MetricsCost
 from openagent.protocol.usage import UsageFailures
+from openagent.protocol.words import in_words
 
 _DAY = 86400.0
 
@@ -33,7 +34,7 @@ def agents(limit: int, as_json: bool) -> None:
 def _row(each: AgentMetrics) -> tuple[str, ...]:
     return (
         each.id,
-        each.status,
+        in_words(each.status),
         str(each.turns),
         f"{each.avg_response_ms / 1000:.1f} s" if each.avg_response_ms else "–",
         f"{each.tokens_per_second:.0f}" if each.tokens_per_second else "–",

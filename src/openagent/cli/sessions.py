@@ -53,6 +53,7 @@ from openagent.protocol.sessions import (
     SessionList,
 )
 from openagent.protocol.usage import SessionUsage
+from openagent.protocol.words import in_words
 
 PAGE = 200
 NEWEST = 20
@@ -151,7 +152,7 @@ def _row(info: SessionInfo, now: float) -> Sequence[str]:
     return (
         info.id,
         ago(info.updated_at, now),
-        info.status + waiting + away,
+        in_words(info.status) + waiting + away,
         str(info.message_count),
         spent if info.usage.requests or there.requests else "–",
         name,

@@ -19,7 +19,7 @@ from openagent.policy.facts import CallFacts
 from openagent.protocol.conversation import PendingAsk, PermissionAnswer
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import PermissionRequested, PermissionResolved, StatusChanged
-from openagent.protocol.sessions import PermissionAsk, Question, Status
+from openagent.protocol.sessions import AT_REST, PermissionAsk, Question, Status
 from openagent.protocol.words import call_at_work
 
 if TYPE_CHECKING:
@@ -240,8 +240,8 @@ def as_before(session: "Session") -> list[StatusChanged]:
         return []
     before = session.asks.before
     if session.busy:
-        return [StatusChanged(status="executing_tool" if before in ("idle", "error") else before)]
-    return [StatusChanged(status=before if before == "error" else "idle")]
+        return [StatusChanged(status="executing_tool" if before in AT_REST else before)]
+    return [StatusChanged(status=before if before in AT_REST else "idle")]
 
 
 def _chosen(offers: Sequence[Offer], answer: PermissionAnswer) -> Offer | None:

@@ -50,7 +50,7 @@ from openagent.protocol.events import (
     ToolStarted,
 )
 from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
-from openagent.protocol.sessions import PermissionAsk, PlanItem, Question, Wall
+from openagent.protocol.sessions import AT_REST, PermissionAsk, PlanItem, Question, Status, Wall
 from openagent.protocol.words import DENIED, call_at_work, subject_of
 
 if TYPE_CHECKING:
@@ -123,6 +123,7 @@ async def run_user_call(
     session.recorder.outbox.check("Nothing was run.")
     _apart.set(apart)
     call = ToolCallPart(call_id or f"user-{uuid4().hex[:12]}", tool, arguments)
+    before: Status = session.info.status if session.info.status in AT_REST else "idle"
     if not session.running:
         detail = call_at_work(tool, subject_of(tool, arguments))
         session.post(StatusChanged(status="executing_tool", detail=detail), op_id=op_id)
@@ -139,8 +140,8 @@ async def run_user_call(
     except OpenAgentError as problem:
         performed = Performed(ToolOutcome(str(problem), is_error=True), None, 0.0)
         audit = audit_outcome(call, performed)
-    idle = () if session.running else (StatusChanged(status="idle"),)
-    await session.record(_finished(call, performed), *idle, rows=Rows(audit=audit), op_id=op_id)
+    rest = () if session.running else (StatusChanged(status=before),)
+    await session.record(_finished(call, performed), *rest, rows=Rows(audit=audit), op_id=op_id)
     return performed.outcome
 
 

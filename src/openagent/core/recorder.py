@@ -16,7 +16,7 @@ from openagent.plugins.store import AuditEntry, BackgroundWork, Batch, Collectio
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.events import ContextCollected, ErrorRaised, Event, StatusChanged, TurnCompleted
 from openagent.protocol.messages import Message
-from openagent.protocol.sessions import SessionInfo, Settings
+from openagent.protocol.sessions import AT_REST, SessionInfo, Settings
 from openagent.protocol.usage import SessionUsage
 
 POST_DELAY = 0.02
@@ -260,7 +260,7 @@ class Recorder:
     def _active_at(self, events: Sequence[Event]) -> float:
         """To the second while a turn runs: lists are sorted by it, so the store keeps more than the number."""
         now, known = self._runtime.clock.now(), self.info.updated_at
-        ends = bool(events) and isinstance(events[-1], StatusChanged) and events[-1].status in ("idle", "error")
+        ends = bool(events) and isinstance(events[-1], StatusChanged) and events[-1].status in AT_REST
         running = self.turn_op is not None
         return known if running and not ends and 0 <= now - known < 1.0 else now
 

@@ -56,7 +56,7 @@ async def recover_turn(session: "Session", turn: int) -> None:
         *(finished(call, result) for call, result in zip(open_calls, results, strict=True)),
         *([UsageUpdated(usage=usage, last=owed[-1].usage, last_cost_usd=owed[-1].cost_usd)] if owed else []),
         _end(turn, [message for message in newest if message.turn == turn], owed),
-        StatusChanged(status="idle"),
+        StatusChanged(status="interrupted"),
         rows=Rows(
             messages=messages,
             usage=owed,
@@ -79,7 +79,7 @@ async def recover_calls(session: "Session") -> None:
     cut_off = [(call, _interrupted(call, "begun")) for call in calls]
     await session.record(
         *(finished(call, result) for call, result in cut_off),
-        StatusChanged(status="idle"),
+        StatusChanged(status="interrupted" if cut_off else "idle"),
         rows=Rows(audit=audit_closed(session.tools.by_name, cut_off)),
     )
 

@@ -45,7 +45,7 @@ from openagent.protocol.events import (
     SessionUpdated,
 )
 from openagent.protocol.messages import Message, NotePart, Part, UserPart
-from openagent.protocol.sessions import EndedTurn, PlanItem, SessionInfo, SettingsChange, Snapshot, TurnEnd
+from openagent.protocol.sessions import AT_REST, EndedTurn, PlanItem, SessionInfo, SettingsChange, Snapshot, TurnEnd
 
 SEND_PATIENCE = 2.0
 """Seconds a new message waits for a store that fails, before it is refused."""
@@ -387,7 +387,7 @@ class Session:
         if self._open_turn:
             turn, self._open_turn = self._open_turn, 0
             await recover_turn(self, turn)
-        elif self.info.status not in ("idle", "error"):  # a person's own call was running
+        elif self.info.status not in AT_REST:  # a person's own call was running
             await recover_calls(self)
         await self.background.tell_lost()
 

@@ -33,7 +33,7 @@ from openagent.protocol.events import (
     UsageUpdated,
 )
 from openagent.protocol.messages import Message, NotePart, Part, StopReason, ToolCallPart, UserPart
-from openagent.protocol.sessions import TurnEnd
+from openagent.protocol.sessions import TurnEnd, status_after
 from openagent.protocol.usage import SessionUsage, Usage
 from openagent.protocol.words import call_at_work, subject_of
 
@@ -283,7 +283,7 @@ class Turn:
                 by=self._stopped_by,
                 error=error,
             ),
-            StatusChanged(status="error" if reason == "error" else "idle"),
+            StatusChanged(status=status_after(reason)),
             rows=Rows(messages=messages, usage=records, audit=audit_closed(session.tools.by_name, closed)),
             changes={"usage": usage},
         )

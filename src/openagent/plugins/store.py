@@ -290,7 +290,8 @@ class Store(Protocol):
         agent: str = "",
         within: Tenant | None = None,
     ) -> list[SessionInfo]:
-        """Most recently active first; of those active at the same time, the greater id first. `roots`: only those
+        """Most recently active first; of those active at the same time, the greater id first. What was at work with no
+        living daemon is told as interrupted. `roots`: only those
         that work for no other; `archived`: only those put away, or all but those; `brought`: those of other agents that
         have not gone on here, or all but those; `agent`: those begun with it; `within`: only those
         of this tenant."""

@@ -21,7 +21,9 @@ Wall = Literal["read", "write"]
 """Where a command runs: where it can change nothing of the workspace, or where it can."""
 
 
-Status = Literal["idle", "thinking", "executing_tool", "waiting_approval", "error"]
+Status = Literal["idle", "thinking", "executing_tool", "waiting_approval", "error", "interrupted"]
+AT_REST: tuple[Status, ...] = ("idle", "error", "interrupted")
+"""Nothing works in the session, and nothing waits for a person: how its last turn ended."""
 
 
 Risk = Literal["low", "medium", "high"]
@@ -30,6 +32,11 @@ Risk = Literal["low", "medium", "high"]
 TurnEnd = Literal[
     "done", "cancelled", "step_limit", "time_limit", "budget", "loop", "max_tokens", "refused", "error", "interrupted"
 ]
+
+
+def status_after(end: TurnEnd) -> Status:
+    """What a session is when its turn has ended so."""
+    return end if end in ("error", "interrupted") else "idle"
 
 
 def strictest(*modes: Mode) -> Mode:
@@ -193,7 +200,7 @@ class SessionInfo(Struct, frozen=True, omit_defaults=True):
     @property
     def is_at_rest(self) -> bool:
         """Nothing works in it, waits for somebody, or waits to be said."""
-        return self.status in ("idle", "error") and not self.queued
+        return self.status in AT_REST and not self.queued
 
 
 PlanState = Literal["pending", "active", "done", "dropped"]

@@ -16,6 +16,18 @@ if TYPE_CHECKING:
 MARKS = {"done": "✓", "failed": "✗", "denied": "✗", "stopped": "■", "interrupted": "■", "not_run": "–"}
 """By how a call ended."""
 
+_IN_WORDS = {
+    "executing_tool": "running a tool",
+    "waiting_approval": "waiting for you",
+    "error": "failed",
+}
+
+
+def in_words(name: str) -> str:
+    """A state, an end or another name of the protocol, as people are told it."""
+    return _IN_WORDS.get(name) or name.replace("_", " ")
+
+
 DENIED = "denied: "
 """Begins, in the outcome of a call that ran, what of it was denied."""
 
@@ -75,7 +87,7 @@ def call_ended(tool: str, subject: str, ended: str) -> str:
     """`edited app.py`, `denied: edit app.py`, `not run: edit app.py`"""
     if ended == "done":
         return _said(tool, 2, subject)
-    return f"{ended.replace('_', ' ')}: {call_to_come(tool, subject)}"
+    return f"{in_words(ended)}: {call_to_come(tool, subject)}"
 
 
 def call_mark(ended: str, summary: str = "") -> str:
@@ -112,7 +124,7 @@ _TURNS = {
 
 def turn_ended(reason: str, *, by: str = "", message: str = "", hint: str = "") -> tuple[str, str]:
     """What became of a turn, and what to do next. `message` and `hint` are those of its error, if it had one."""
-    told, following = _TURNS.get(reason, (f"Ended: {reason.replace('_', ' ')}.", ""))
+    told, following = _TURNS.get(reason, (f"Ended: {in_words(reason)}.", ""))
     if reason == "cancelled" and by:
         told = f"Stopped from {by}."
     if message:

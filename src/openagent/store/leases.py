@@ -5,7 +5,9 @@ session's row, and every later write of that row says whose it is: nothing is as
 """
 
 import time
+from collections.abc import Sequence
 
+import msgspec
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -24,6 +26,7 @@ from sqlalchemy import (
 
 from openagent.plugins.store import Holder, StoredSession, Whereabouts
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.sessions import AT_REST, SessionInfo
 from openagent.store import sessions as stored_sessions
 from openagent.store.tables import daemons, sessions
 
@@ -93,6 +96,15 @@ def is_free(connection: Connection) -> ColumnElement[bool]:
     """No living daemon has it."""
     living = select(daemons.c.id).where(daemons.c.id == sessions.c.daemon, _lives(connection))
     return ~living.exists()
+
+
+def told_truly(connection: Connection, infos: Sequence[SessionInfo]) -> list[SessionInfo]:
+    """Work that no living daemon has is no work any more: whatever it last said of itself, it was interrupted."""
+    busy = [info.id for info in infos if info.status not in AT_REST]
+    if not busy:
+        return list(infos)
+    ended = set(connection.execute(select(sessions.c.id).where(sessions.c.id.in_(busy), is_free(connection))).scalars())
+    return [msgspec.structs.replace(info, status="interrupted") if info.id in ended else info for info in infos]
 
 
 def held_elsewhere(connection: Connection, session: str) -> OpenAgentError:

@@ -138,19 +138,23 @@ class SqlStore:
         agent: str = "",
         within: Tenant | None = None,
     ) -> list[SessionInfo]:
-        return await self._read(
-            sessions.page,
-            limit,
-            before,
-            before_id=before_id,
-            cwd=cwd,
-            query=query,
-            roots=roots,
-            archived=archived,
-            brought=brought,
-            agent=agent,
-            within=within,
-        )
+        def page(connection: Connection) -> list[SessionInfo]:
+            found = sessions.page(
+                connection,
+                limit,
+                before,
+                before_id=before_id,
+                cwd=cwd,
+                query=query,
+                roots=roots,
+                archived=archived,
+                brought=brought,
+                agent=agent,
+                within=within,
+            )
+            return leases.told_truly(connection, found)
+
+        return await self._read(page)
 
     async def brought(self, cwd: str = "", within: Tenant | None = None) -> dict[str, int]:
         return await self._read(sessions.brought, cwd, within)

@@ -30,6 +30,7 @@ from openagent.protocol.events import ConnectionClosing, Failed, Reply
 from openagent.protocol.history import HistoryImport
 from openagent.protocol.op import Op
 from openagent.protocol.sessions import (
+    AT_REST,
     Attached,
     SessionAttach,
     SessionCreate,
@@ -270,7 +271,7 @@ class Routing:
 
     def _takes_beside(self, where: Whereabouts) -> bool:
         """Its worker runs a turn, and takes the message beside it or puts it behind it."""
-        is_busy = where.info.status not in ("idle", "error")
+        is_busy = where.info.status not in AT_REST
         return is_busy and self._links.is_up and where.holder in self._links.workers
 
     async def _ask_worker(self, connection: Connection, op: Op, worker: str, *, passed_on: bool) -> Reply | Failed:

@@ -8,6 +8,7 @@ from openagent.client import Client
 from openagent.protocol import events as e
 from openagent.protocol.agents import AgentTree
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.words import in_words
 
 
 @dataclass
@@ -51,7 +52,7 @@ class Agents:
                 info.session.id,
                 info.session.template or info.session.name or "agent",
                 info.detail,
-                "works" if info.running else (info.ended or "done").replace("_", " "),
+                "works" if info.running else in_words(info.ended or "done"),
                 usage.cost_usd,
                 usage.unpriced,
                 usage.tokens.input_tokens + usage.tokens.output_tokens,

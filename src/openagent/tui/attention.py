@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 from openagent.client.text import one_line
 from openagent.protocol.sessions import SessionInfo, Status
+from openagent.protocol.words import in_words
 
 KEEP_TITLE, TITLE_BACK = "\x1b[22;0t", "\x1b[23;0t"
 """Put the terminal's title on a stack, and take it from there."""
 AWAY_AFTER = 30.0
 """Seconds without a key after which somebody may be elsewhere: not every terminal tells whether it is looked at."""
-_MARKS = {"waiting_approval": "◆", "thinking": "●", "executing_tool": "●", "error": "!"}
+_MARKS = {"waiting_approval": "◆", "thinking": "●", "executing_tool": "●", "error": "!", "interrupted": "■"}
 _RUNNING = ("thinking", "executing_tool", "waiting_approval")
 _PLAIN_NOTE = ("iTerm.app", "WezTerm", "ghostty", "kitty")
 _TITLED_NOTE = ("foot", "rxvt")
@@ -60,7 +61,7 @@ class Attention:
             return f"{name}: waits for your answer"
         if now in _RUNNING:
             return ""
-        return f"{name}: {'failed' if now == 'error' else 'is done'}"
+        return f"{name}: {'is done' if now == 'idle' else in_words(now)}"
 
     def _show_title(self, infos: Sequence[SessionInfo], front: SessionInfo | None) -> None:
         """The most urgent state of all tabs, and what is in front."""

@@ -17,6 +17,7 @@ from openagent.protocol.search import FoundMessage, MessagesSearch
 from openagent.protocol.sessions import SessionInfo, SessionList
 from openagent.protocol.templates import TemplateInfo, TemplatesList
 from openagent.protocol.undo import ChangedFile, LeftAlone, SessionChanges
+from openagent.protocol.words import in_words
 from openagent.tui.commands import Command
 from openagent.tui.diff import coloured
 from openagent.tui.figures import money, spent, tokens
@@ -107,7 +108,7 @@ def _session(info: SessionInfo) -> Choice:
         (f"  {money(usd, unpriced):<8}", "$foreground-muted"),
         (f"  {place}", "$foreground-muted"),
     )
-    return Choice(info.id, label, f"{info.name} {info.cwd} {info.id} {info.status} {place}")
+    return Choice(info.id, label, f"{info.name} {info.cwd} {info.id} {in_words(info.status)} {place}")
 
 
 def said(client: Current) -> Search:

@@ -49,6 +49,7 @@ from openagent.protocol.sessions import (
     Settings,
     SettingsChange,
     Snapshot,
+    status_after,
 )
 from openagent.protocol.tools import ToolRun
 from openagent.tui.activity import Activity
@@ -456,7 +457,7 @@ class SessionView(Rows):
             case e.TurnStarted():
                 self.info = replace(info, status="thinking", model=event.model)
             case e.TurnCompleted():
-                self.info = replace(info, status="error" if event.reason == "error" else "idle")
+                self.info = replace(info, status=status_after(event.reason))
             case _:
                 return
         self._show_info()

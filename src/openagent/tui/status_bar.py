@@ -16,9 +16,11 @@ STATES = {
     "executing_tool": ("●", "working", "$primary"),
     "waiting_approval": ("◆", "waiting", "$warning"),
     "error": ("●", "failed", "$error"),
+    "interrupted": ("■", "interrupted", "$warning"),
 }
 _OFFLINE = ("●", "offline", "$error")
-_WIDEST = max(len(word) for _, word, _ in STATES.values())
+_WIDEST = len("thinking")
+"""The longest of the states that a turn goes through."""
 _BETWEEN = " · "
 _NARROW = 60
 _USUAL_SPEND = len("$0.0000")
@@ -98,7 +100,7 @@ class StatusBar(Horizontal):
 
 
 def _state(state: tuple[str, str, str]) -> Content:
-    """As wide as any other, so that what follows stays where it is."""
+    """As wide as any other of a turn, so that what follows stays where it is."""
     mark, word, colour = state
     return Content.styled(f"{mark} {word:<{_WIDEST}}  ", colour)
 

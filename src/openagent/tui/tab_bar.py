@@ -15,6 +15,7 @@ _MARKS = {
     "executing_tool": ("●", "$primary"),
     "waiting_approval": ("◆", "$warning"),
     "error": ("●", "$error"),
+    "interrupted": ("■", "$warning"),
 }
 
 

@@ -1,15 +1,10 @@
 import type { SessionInfo } from '@/protocol/types'
+import { STATUSES } from '@/protocol/words'
 import './status-mark.css'
 
 type Status = NonNullable<SessionInfo['status']>
 
-export const statusWords: Record<Status, string> = {
-  idle: 'idle',
-  thinking: 'thinking',
-  executing_tool: 'running a tool',
-  waiting_approval: 'waiting for you',
-  error: 'failed',
-}
+export const statusWords: Record<Status, string> = STATUSES
 
 const SHAPES: Record<Status, string> = {
   idle: '○',
@@ -17,9 +12,10 @@ const SHAPES: Record<Status, string> = {
   executing_tool: '●',
   waiting_approval: '◆',
   error: '✗',
+  interrupted: '■',
 }
 
-/** ● at work, ◆ waits for a person, ○ idle, ✗ failed: told by shape, not by colour alone. */
+/** ● at work, ◆ waits for a person, ○ idle, ✗ failed, ■ interrupted: told by shape, not by colour alone. */
 export function StatusMark({ status = 'idle', doing = '' }: { status?: Status; doing?: string }) {
   const words = doing || statusWords[status]
   return (

@@ -54,7 +54,7 @@ export interface AgentInfo {
 export interface AgentMetrics {
   id: string
   name: string
-  status: "error" | "executing_tool" | "idle" | "thinking" | "waiting_approval"
+  status: "error" | "executing_tool" | "idle" | "interrupted" | "thinking" | "waiting_approval"
   uptime_s: number
   messages: number
   turns: number
@@ -3214,7 +3214,7 @@ export interface SessionInfo {
   updated_at: number
   settings?: Settings
   model?: string
-  status?: "error" | "executing_tool" | "idle" | "thinking" | "waiting_approval"
+  status?: "error" | "executing_tool" | "idle" | "interrupted" | "thinking" | "waiting_approval"
   message_count?: number
   turn_count?: number
   queued?: number
@@ -3538,7 +3538,7 @@ export interface StatusChanged {
   seq?: number
   op_id?: string
   at?: number
-  status: "error" | "executing_tool" | "idle" | "thinking" | "waiting_approval"
+  status: "error" | "executing_tool" | "idle" | "interrupted" | "thinking" | "waiting_approval"
   detail?: string
 }
 
@@ -3571,7 +3571,7 @@ export interface SubagentProgress {
   at?: number
   child: string
   template: string
-  status: "error" | "executing_tool" | "idle" | "thinking" | "waiting_approval"
+  status: "error" | "executing_tool" | "idle" | "interrupted" | "thinking" | "waiting_approval"
   detail?: string
   steps?: number
   cost_usd?: number

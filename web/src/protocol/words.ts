@@ -36,6 +36,16 @@ export const TOOLS: Record<string, ToolWords> = {
   mcp_sampling: { kind: 'ask', words: ['answer:', 'answering:', 'answered:'], subject: '' },
 }
 
+/** What a session is doing, in words. */
+export const STATUSES = {
+  idle: 'idle',
+  thinking: 'thinking',
+  executing_tool: 'running a tool',
+  waiting_approval: 'waiting for you',
+  error: 'failed',
+  interrupted: 'interrupted',
+} as const
+
 /** A line that tells of an event: templates, which telling.ts fills in. */
 export interface Line {
   text: string

@@ -129,7 +129,12 @@ function withoutRunning(snapshot: Snapshot, known: Conversation | null): Convers
   }
 }
 
-export function isRunning(info: SessionInfo): boolean {
+/** What a session is when its turn has ended so. */
+export function statusAfter(reason: EndedTurn['reason']): SessionInfo['status'] {
+  return reason === 'error' || reason === 'interrupted' ? reason : 'idle'
+}
+
+export function isRunning(info: Pick<SessionInfo, 'status'>): boolean {
   return info.status === 'thinking' || info.status === 'executing_tool' || info.status === 'waiting_approval'
 }
 
@@ -268,7 +273,7 @@ function withInfo(state: Conversation, event: AnyEvent): Conversation {
       }
     case 'turn.completed':
       return {
-        ...change({ status: event.reason === 'error' ? 'error' : 'idle' }),
+        ...change({ status: statusAfter(event.reason) }),
         turnStartedAt: null,
         ends: withEnds(state.ends, [endedBy(event)]),
         // What ends the turn is told with its end.

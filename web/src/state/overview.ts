@@ -8,6 +8,7 @@ import type {
   Question,
   SessionInfo,
 } from '@/protocol/types'
+import { statusAfter } from './conversation'
 
 /** What the dashboard knows of a session beyond its own description. */
 export interface Card {
@@ -153,7 +154,7 @@ function reduceCard(card: Card, event: AnyEvent): Card {
     case 'turn.completed':
       return {
         ...card,
-        info: now({ status: event.reason === 'error' ? 'error' : 'idle' }),
+        info: now({ status: statusAfter(event.reason) }),
         turnStartedAt: null,
         asks: [],
         questions: [],

@@ -22,6 +22,7 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.mcp import McpSessionServers
 from openagent.protocol.models import ModelsList
 from openagent.protocol.sessions import (
+    AT_REST,
     Attached,
     EndedTurn,
     SessionAttach,
@@ -439,7 +440,7 @@ class Agent:
         if opened is None or attached.snapshot is None:
             return
         opened.seq = attached.seq
-        if attached.snapshot.info.status in ("idle", "error"):
+        if attached.snapshot.info.status in AT_REST:
             for prompt in opened.prompts:
                 prompt.end(e.TurnCompleted(turn=prompt.turn, reason="interrupted"))
         self._ask_open(opened, attached.snapshot)

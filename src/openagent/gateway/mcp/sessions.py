@@ -20,6 +20,7 @@ from openagent.protocol.conversation import (
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from openagent.protocol.sessions import (
+    AT_REST,
     Attached,
     EndedTurn,
     PermissionAsk,
@@ -32,7 +33,7 @@ from openagent.protocol.sessions import (
     SettingsChange,
     Snapshot,
 )
-from openagent.protocol.words import turn_ended
+from openagent.protocol.words import in_words, turn_ended
 
 PAGE = 200
 _RESULT_SHOWN = 2000
@@ -261,7 +262,7 @@ class Sessions:
 
 
 def _learn(followed: _Followed, snapshot: Snapshot) -> None:
-    followed.running = snapshot.info.status not in ("idle", "error")
+    followed.running = snapshot.info.status not in AT_REST
     followed.open = {ask.id: ask for ask in (*snapshot.permissions, *snapshot.questions)}
 
 
@@ -277,7 +278,8 @@ def told_end(end: EndedTurn) -> str:
 
 
 def transcript(info: SessionInfo, messages: "list[Message]", ends: Mapping[int, EndedTurn]) -> str:
-    lines = [f"# {info.name or 'Unnamed'}", f"{info.id} · {info.cwd} · {info.settings.mode} mode · {info.status}"]
+    about = (info.id, info.cwd, f"{info.settings.mode} mode", in_words(info.status))
+    lines = [f"# {info.name or 'Unnamed'}", " · ".join(about)]
     for place, message in enumerate(messages, 1):
         following = messages[place] if place < len(messages) else None
         for part in message.parts:

@@ -53,7 +53,7 @@ function Failed({ card }: { card: Card }) {
           </Button>
         ) : (
           <Button size="xs" onClick={() => say(info.id, 'Go on.')}>
-            Try again
+            {end?.reason === 'interrupted' ? 'Go on' : 'Try again'}
           </Button>
         )}
         <Button size="xs" variant="subtle" color="gray" onClick={() => look(info.id, info.updated_at)}>

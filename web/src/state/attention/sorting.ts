@@ -43,7 +43,7 @@ function placeOf(card: Card, looked: Looked): keyof ByTurn {
   if (info.archived) return 'archived'
   if (isBrought(card)) return 'brought'
   if (!isNews(card, looked)) return 'rest'
-  return info.status === 'error' ? 'needsYou' : 'done'
+  return info.status === 'error' || info.status === 'interrupted' ? 'needsYou' : 'done'
 }
 
 /** The rest by project: the folder worked in last comes first. */

@@ -1,7 +1,7 @@
 import { firstLine } from '@/lib/format'
 import { wordsForEnd } from '@/lib/turn-words'
 import type { AgentInfo, ErrorInfo, SessionInfo, ToolCallPart, ToolResultPart } from '@/protocol/types'
-import type { Agent } from '@/state/conversation'
+import { type Agent, isRunning } from '@/state/conversation'
 import { aboutTool, tasksOf } from '../tool-words'
 
 /** A sub-agent as it is shown, put together from what the tree, the events and the overview say of it. */
@@ -31,7 +31,7 @@ interface Known {
 
 export function viewOf(id: string, { member, agent, info = member?.session }: Known): AgentView {
   const status = info?.status ?? 'idle'
-  const atWork = status !== 'idle' && status !== 'error'
+  const atWork = isRunning({ status })
   const running = agent ? agent.finished === null && (atWork || !member?.ended) : atWork || Boolean(member?.running)
   const [template = '', task = ''] = split(info?.name ?? '')
   return {

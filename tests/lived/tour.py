@@ -233,6 +233,8 @@ async def asking(root: Path, met: Met) -> None:
                 if {e.TurnCompleted, e.BackgroundFinished} <= kinds(seen):
                     break
         assert (h.workspace / "asked").exists()
+        await say(client, "session.update", session=attachment.session, settings={"mode": "plan"})
+        assert (await heard(attachment, e.ShellReplaced)).mode == "plan"
         for grant in (await say(client, "grants.list", session=attachment.session)).grants:
             await say(client, "grants.revoke", grant=grant.id)
         assert not (await say(client, "grants.list")).grants

@@ -1,22 +1,33 @@
-"""A session's shell: opened with its first command, and another one when the session's mode wants other walls."""
+"""A session's shell: opened with its first command, and another one when the session's mode becomes stricter.
+
+What was defined or started while more ran unasked could otherwise be reached later, by a command that looks harmless.
+"""
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING
 
-from openagent.plugins.jail import LastingJail, MeasuredShell, ReadingJail, Shell, offers
+import msgspec
+
+from openagent.plugins.jail import ForgettingJail, LastingJail, MeasuredShell, ReadingJail, Shell, offers
+from openagent.policy.builtin.variables import steers
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.events import BackgroundFinished
+from openagent.protocol.events import BackgroundFinished, ShellReplaced
 from openagent.protocol.metrics import JailUse
+from openagent.protocol.sessions import MODES, Mode
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
+
+_MODE_FILE = "shell-mode"
 
 
 class SessionShell:
     def __init__(self, session: "Session") -> None:
         self._session = session
         self._shell: Shell | None = None
-        self._only_reads = False
+        self._mode: Mode | None = None
+        """The one that the shell, open or kept, is for."""
         self._kept_directory: str | None = None
         self._lock = asyncio.Lock()
         """Held while a shell is opened, exchanged or closed. Without it, two calls that run side by side would open one
@@ -25,13 +36,10 @@ class SessionShell:
     async def get(self) -> Shell:
         """In plan mode one that can change nothing. It goes on where the one before it was."""
         async with self._lock:
-            only_reads = self._session.permits.mode == "plan"
-            if self._shell is not None and self._only_reads != only_reads:
-                await self._end()
+            only_reads = await self._obey_mode() == "plan"
             if self._shell is None:
                 async with self._session.runtime.opening.place():
                     self._shell = await self._open(only_reads)
-                self._only_reads = only_reads
             if not only_reads:
                 await self._session.permits.leaving.fit(self._shell)
             return self._shell
@@ -49,10 +57,43 @@ class SessionShell:
         )
 
     async def obey_mode(self) -> None:
-        """The mode has changed: what could write goes at once where nothing may be written any more."""
+        """The mode has changed: when it is stricter, what runs in the shell ends at once."""
         async with self._lock:
-            if self._shell is not None and not self._only_reads and self._session.permits.mode == "plan":
-                await self._end()
+            await self._obey_mode()
+
+    async def _obey_mode(self) -> Mode:
+        mode = self._session.permits.mode
+        before = self._mode = self._mode or self._kept_mode()
+        if mode == before:
+            return mode
+        stricter = _is_stricter(mode, before)
+        was_open = self._shell is not None
+        if stricter or before == "plan":
+            await self._end()
+        if stricter:
+            jail = self._session.runtime.jail
+            forgot = offers(jail, ForgettingJail) and jail.forget(self._session.id, lambda name: not steers(name))
+            if was_open or forgot:
+                self._session.post(ShellReplaced(mode=mode))
+        self._mode = mode
+        self._keep_mode(mode)
+        return mode
+
+    def _kept_mode(self) -> Mode:
+        """Of the last shell, which an earlier daemon may have had. Where nobody knows it, anything could be done."""
+        with contextlib.suppress(OSError, ValueError):
+            return msgspec.convert((self._session.scratch / _MODE_FILE).read_text(), Mode)
+        return "full"
+
+    def _keep_mode(self, mode: Mode) -> None:
+        """Before any command of that mode runs."""
+        file = self._session.scratch / _MODE_FILE
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(mode)
+        except OSError:  # a full disk: what is not known is taken for the laxest
+            with contextlib.suppress(OSError):
+                file.unlink(missing_ok=True)
 
     @property
     def directory(self) -> str:
@@ -92,3 +133,8 @@ class SessionShell:
             self._kept_directory = shell.directory
             await shell.close()
         self._session.undo.close()
+
+
+def _is_stricter(mode: Mode, before: Mode) -> bool:
+    """Also from plan to a mode that asks: in plan any command runs unasked, where it can change nothing."""
+    return MODES.index(mode) < MODES.index(before) or (before == "plan" and mode in ("ask", "edits"))

@@ -111,6 +111,7 @@ class Turn:
             if self._cancelled:
                 raise asyncio.CancelledError
             self.session.recorder.outbox.check()
+            await self.session.shell.obey_mode()  # the rules may be others by now
             async with asyncio.timeout(self.session.info.settings.turn_timeout):
                 reason = await self.run()
                 error = _SILENT if self._silent and reason == "done" else None

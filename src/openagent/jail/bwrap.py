@@ -29,7 +29,7 @@ from openagent.jail.reading import FILTER_FILE, can_stand_beside, confine_script
 from openagent.jail.seccomp import filter_program
 from openagent.jail.shell import PersistentShell
 from openagent.jail.shell_enclosure import EnclosurePlan, Launch, ProcessEnclosure
-from openagent.jail.shell_state import kept_directory
+from openagent.jail.shell_state import kept_directory, make_plain
 from openagent.jail.terminal import PROMPT, TERMINAL_ENV, PtyProcess, start_on_terminal
 from openagent.jail.toolchains import SYSTEM, Toolchains, find_toolchains
 from openagent.jail.wall_repair import WallRepair
@@ -121,6 +121,9 @@ class BwrapJail:
 
     def kept_directory(self, session: str) -> str | None:
         return kept_directory(self._log_dir / session) if self._log_dir is not None else None
+
+    def forget(self, session: str, may_keep: Callable[[str], bool]) -> bool:
+        return self._log_dir is not None and make_plain(self._log_dir / session, may_keep)
 
     def prepare(self, workspace: Path) -> None:
         with contextlib.suppress(OpenAgentError):  # whoever opens it is told

@@ -18,7 +18,7 @@ from openagent.jail.inside import agent_env, read_git_identity
 from openagent.jail.limits import Limits
 from openagent.jail.ports import PortOpener
 from openagent.jail.shell import PersistentShell
-from openagent.jail.shell_state import kept_directory
+from openagent.jail.shell_state import kept_directory, make_plain
 from openagent.jail.walls import checked_workspace, explain_walls
 from openagent.jail.workspace_survey import GroundSurvey
 from openagent.plugins.held_time import HeldTime
@@ -66,6 +66,9 @@ class DockerJail:
 
     def kept_directory(self, session: str) -> str | None:
         return kept_directory(self._log_dir / session) if self._log_dir is not None else None
+
+    def forget(self, session: str, may_keep: Callable[[str], bool]) -> bool:
+        return self._log_dir is not None and make_plain(self._log_dir / session, may_keep)
 
     def describe(self) -> str:
         words = {"on": "with network", "ask": "network by asking"}

@@ -13,7 +13,7 @@ from openagent.filesystem.handles import LINUX
 from openagent.jail.certificates import find_certificates
 from openagent.jail.shell import PersistentShell
 from openagent.jail.shell_enclosure import EnclosurePlan, Launch, ProcessEnclosure
-from openagent.jail.shell_state import kept_directory
+from openagent.jail.shell_state import kept_directory, make_plain
 from openagent.jail.terminal import TERMINAL_ENV, PtyProcess, start_on_terminal
 from openagent.jail.walls import home_directories
 from openagent.plugins.jail import AskHost, BackgroundCommand, ProgramPlaces
@@ -123,6 +123,9 @@ class HostJail:
 
     def kept_directory(self, session: str) -> str | None:
         return kept_directory(self._log_dir / session) if self._log_dir is not None else None
+
+    def forget(self, session: str, may_keep: Callable[[str], bool]) -> bool:
+        return self._log_dir is not None and make_plain(self._log_dir / session, may_keep)
 
     def describe(self) -> str:
         return "host, not jailed"

@@ -30,8 +30,13 @@ _RESTARTED = (
     "the command ended the shell; the next one starts anew in {directory}, with variables, functions and options as "
     "they were before this command"
 )
+_CLOSED = "the shell was closed while the command ran, because the session's mode changed, or the session ended"
 _DEAF = "the command made its shell deaf, so its exit code is not known; " + _AS_BEFORE
 _RESUMED = "this is a new shell in {directory}, with the variables, functions and options of the earlier one; "
+_PLAIN = (
+    "this is a new shell in {directory}, because the session's mode changed: plain exported variables are kept, "
+    "functions, aliases, options and variables that steer programs are not; "
+)
 _GONE = "its processes are gone, and so is what was in /tmp and the home directory"
 _PROCESSES_GONE = "its processes are gone"
 _FINISHED_KEPT = 64
@@ -77,6 +82,7 @@ class PersistentShell:
         self._closed = False
         self._is_new = self._saved is not None
         """An earlier shell of the session is gone with all that ran in it, and nobody was told yet."""
+        self._begun = _PLAIN if self._saved is not None and self._saved.is_plain else _RESUMED
         self._tasks: set[asyncio.Task[None]] = set()
         self._saving: asyncio.TimerHandle | None = None
         self._enclosures: dict[Wall, Enclosure] = {"write": enclose()}
@@ -192,8 +198,11 @@ class PersistentShell:
         notes: list[str] = []
         if self._is_new:
             self._is_new = False
-            notes.append(_RESUMED + (_GONE if self._bash.enclosure.private else _PROCESSES_GONE))
-        if running.timed_out or running.ended is None:
+            begun, self._begun = self._begun, _RESUMED
+            notes.append(begun + (_GONE if self._bash.enclosure.private else _PROCESSES_GONE))
+        if self._closed:
+            notes.append(_CLOSED)
+        elif running.timed_out or running.ended is None:
             notes.append(_AS_BEFORE)
         elif running.lost:
             notes.append(_DEAF)
@@ -420,6 +429,8 @@ class PersistentShell:
             for bash in self._bashes.values():
                 with contextlib.suppress(OSError):
                     bash.dispose()
+            if self._saving is not None:  # nothing is saved later, when it may be another shell's
+                self._save()
 
     async def _hear_the_last_state(self) -> None:
         """A shell tells what a command left in it only after the command's end, when the session may be over."""

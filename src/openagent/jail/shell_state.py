@@ -5,7 +5,7 @@ Processes, open files and traps cannot be handed over.
 
 import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -27,6 +27,8 @@ _NOT_HANDED_OVER = re.compile(
 """Bash's own, which it sets itself."""
 _OLDPWD = re.compile(rb"^declare -\S+ OLDPWD(?:=.*)?\n", re.MULTILINE)
 _CANNOT_BE_SET = frozenset((b"login_shell", b"restricted_shell"))
+_EXPORTED = re.compile(rb"""declare -x (\w+)=(?:"(?:[^"\\$`]|\\.)*"|\$'(?:[^'\\]|\\.)*')""")
+"""A plain one: no number, list or other name for a variable."""
 
 
 class ShellState(Struct, frozen=True):
@@ -35,6 +37,8 @@ class ShellState(Struct, frozen=True):
     """Variables, options and the file mask, where they are not those of a new shell: bash text."""
     functions: bytes = b""
     """Functions and aliases: bash text."""
+    is_plain: bool = False
+    """An earlier shell had more, which was not to go on."""
 
     @property
     def script(self) -> bytes:
@@ -54,6 +58,12 @@ class ShellState(Struct, frozen=True):
         """Where `cd -` leads: bash text."""
         found = _OLDPWD.search(self.settings)
         return b"\\builtin " + found[0] if found else b""
+
+    def plain(self, may_keep: Callable[[str], bool]) -> "ShellState":
+        """The directory, and the exported variables that may be kept."""
+        found = ((line, _EXPORTED.fullmatch(line)) for line in self.settings.split(b"\n"))
+        kept = [line + b"\n" for line, exported in found if exported and may_keep(exported[1].decode())]
+        return ShellState(self.directory, b"".join(kept), is_plain=True)
 
     def without_errexit(self) -> "ShellState":
         return replace(self, settings=self.settings.replace(b"set -o errexit\n", b""))
@@ -110,6 +120,17 @@ def load(folder: Path) -> ShellState | None:
         return msgspec.msgpack.decode((folder / _FILE).read_bytes(), type=ShellState)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def make_plain(folder: Path, may_keep: Callable[[str], bool]) -> bool:
+    """What is kept there is no more than a plain shell's. False: there was nothing more."""
+    state = load(folder)
+    if state is None or state == (plain := replace(state.plain(may_keep), is_plain=state.is_plain)):
+        return False
+    save(folder, replace(plain, is_plain=True))
+    if load(folder) == state:  # it could not be written
+        (folder / _FILE).unlink(missing_ok=True)
+    return True
 
 
 def kept_directory(folder: Path) -> str | None:

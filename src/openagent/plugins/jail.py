@@ -239,6 +239,16 @@ class LastingJail(Protocol):
         ...
 
 
+@runtime_checkable
+class ForgettingJail(Protocol):
+    """A jail whose shells can be kept from handing on what steers later commands."""
+
+    def forget(self, session: str, may_keep: Callable[[str], bool]) -> bool:
+        """The session has no shell now. Its next one starts where the last was, with the exported variables that may be
+        kept by their names, and nothing else. False: nothing else was kept."""
+        ...
+
+
 class Terminal(Protocol):
     """An interactive shell on a pseudo-terminal."""
 

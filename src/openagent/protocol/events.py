@@ -20,6 +20,7 @@ from openagent.protocol.metrics import AgentMetrics
 from openagent.protocol.sessions import (
     EndedTurn,
     LiveAnswer,
+    Mode,
     PermissionAsk,
     PlanItem,
     Question,
@@ -941,7 +942,21 @@ class BackgroundFinished(Event, frozen=True, kw_only=True, tag="background.finis
     duration_ms: float = 0.0
     """How long it took, in milliseconds."""
     lost: bool = False
-    """It ended with the daemon, when its session was put away or went to plan; nobody knows how far it had come."""
+    """It ended with the daemon, when its session was put away or got a stricter mode; nobody knows how far it had
+    come."""
+
+
+class ShellReplaced(Event, frozen=True, kw_only=True, tag="shell.replaced"):
+    """The mode became stricter: commands find a shell in which no earlier one has defined or started anything."""
+
+    told: ClassVar[Told] = (
+        Line(
+            "{mode} mode has a new shell: what was defined in the old one and what ran in it is gone.",
+            hint="The directory and plain variables are kept.",
+        ),
+    )
+    mode: Mode
+    """The stricter one."""
 
 
 class TerminalOutput(Event, frozen=True, kw_only=True, tag="terminal.output"):
@@ -1108,6 +1123,7 @@ AnyEvent = (
     | TaskUpdated
     | BackgroundStarted
     | BackgroundFinished
+    | ShellReplaced
     | TerminalOutput
     | TerminalExited
     | Metrics

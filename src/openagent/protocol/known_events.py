@@ -148,6 +148,13 @@ LINES = {
         Line("{command_id} was ended in the background; how far it had come is not known.", "warning", when="lost"),
         Line("{command_id} ended in the background[ with exit code {exit_code}].", "plain", when="!lost"),
     ),
+    "shell.replaced": (
+        Line(
+            "{mode} mode has a new shell: what was defined in the old one and what ran in it is gone.",
+            "plain",
+            hint="The directory and plain variables are kept.",
+        ),
+    ),
     "hook.ran": (Line("hook {hook} {outcome}[: {detail}]", "warning", when="outcome!=done"),),
     "error": (Line("{error.message}", "error", hint="{error.hint}"),),
 }

@@ -110,7 +110,7 @@ export interface AllUsage {
   left_out?: LeftOut[]
 }
 
-export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | TurnWaiting | SessionPresence | QueueChanged | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | IntentDetected | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | HistoryProgress | HistoryImported | SubagentStarted | SubagentProgress | SubagentFinished | FlowStarted | FlowStepped | FlowFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | TerminalOutput | TerminalExited | Metrics | HookRan | ErrorRaised | ConnectionClosing
+export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | TurnWaiting | SessionPresence | QueueChanged | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | IntentDetected | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | HistoryProgress | HistoryImported | SubagentStarted | SubagentProgress | SubagentFinished | FlowStarted | FlowStepped | FlowFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | ShellReplaced | TerminalOutput | TerminalExited | Metrics | HookRan | ErrorRaised | ConnectionClosing
 
 /** What agents wait for a person to say, the longest waiting first. */
 export interface AsksList {
@@ -3460,6 +3460,16 @@ export interface Shared {
   link?: string
 }
 
+/** The mode became stricter: commands find a shell in which no earlier one has defined or started anything. */
+export interface ShellReplaced {
+  type: "shell.replaced"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  mode: "ask" | "auto" | "edits" | "full" | "plan"
+}
+
 /** Something an agent can read up on when it needs it. */
 export interface Skill {
   name: string
@@ -4736,6 +4746,7 @@ export interface Events {
   "task.updated": TaskUpdated
   "background.started": BackgroundStarted
   "background.finished": BackgroundFinished
+  "shell.replaced": ShellReplaced
   "terminal.output": TerminalOutput
   "terminal.exited": TerminalExited
   "metrics": Metrics

@@ -81,6 +81,7 @@ export const LINES: Record<string, Line[]> = {
   'checkpoint.restored': [{ text: 'Went back to before turn {turn}.', tone: 'warning', hint: 'The model no longer knows what came since.[ {others:files} that others changed stayed as they are.]', when: 'undo conversation' }, { text: 'Went back to before turn {turn}.', tone: 'warning', hint: '[{others:files} that others changed stayed as they are.]', when: 'undo !conversation !reverted' }, { text: 'Changes to {reverted} were reverted.', tone: 'warning', when: 'undo reverted' }, { text: 'The changes to {reverted} are back.', tone: 'warning', when: '!undo reverted' }, { text: 'The rewind was taken back.', tone: 'warning', hint: '[{others:files} that others changed stayed as they are.]', when: '!undo !reverted' }],
   'background.started': [{ text: '{command_id} goes on in the background: {command:line}', tone: 'plain' }],
   'background.finished': [{ text: '{command_id} was ended in the background; how far it had come is not known.', tone: 'warning', when: 'lost' }, { text: '{command_id} ended in the background[ with exit code {exit_code}].', tone: 'plain', when: '!lost' }],
+  'shell.replaced': [{ text: '{mode} mode has a new shell: what was defined in the old one and what ran in it is gone.', tone: 'plain', hint: 'The directory and plain variables are kept.' }],
   'hook.ran': [{ text: 'hook {hook} {outcome}[: {detail}]', tone: 'warning', when: 'outcome!=done' }],
   'error': [{ text: '{error.message}', tone: 'error', hint: '{error.hint}' }],
 }

@@ -47,6 +47,11 @@ def assigns(name: str, value: Value) -> list[Outcome]:
     return [hit("steers-shell", name), *([InnerScript(value.text)] if runs else [])]
 
 
+def steers(name: str) -> bool:
+    """Whether a variable of that name is asked about when it is set to whatever value."""
+    return bool(assigns(name, Value("", known=False)))
+
+
 def setting(key: str, value: Value) -> list[Outcome]:
     """What to say about a setting of git's."""
     if value.known and _told()[2].fullmatch(key.lower()):

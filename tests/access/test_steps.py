@@ -326,6 +326,9 @@ async def test_a_token_lets_no_agent_out_to_where_it_does_not_reach_itself(tmp_p
         call("write_file", path=f"{other}/a", content="x"),
         shell("touch /srv/elsewhere/b"),
         call("read_file", path=f"{other}/c"),
+        call("shell", command="true", leave=["0.0.0.0:9"]),
+        call("shell", command="true", leave=["2130706433:9"]),
+        shell("curl -sS http://[::ffff:127.0.0.1]:9/"),
     ]
     async with house(tmp_path, [*wanted, {"text": "ok"}], web=True) as h:
         async with await client_with(h, "chat", "approve", interactive=True) as client:

@@ -1,9 +1,13 @@
 """The way out of the jail, asked for at the moment of need: whole turns against servers on loopback."""
 
 import asyncio
+import ipaddress
 import json
 import os
+import shlex
+import socket
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -280,23 +284,91 @@ async def test_ports_of_this_machine_are_asked_for_by_their_own_name(tmp_path: P
             assert result.text == "hello from outside"
 
 
-async def test_no_name_leads_to_this_machine_and_no_address_to_a_clouds_keys(tmp_path: Path):
+def own_addresses() -> list[str]:
+    """Of the interface that packets to others leave by: nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as aimed:
+        try:
+            aimed.connect(("192.0.2.77", 9))
+        except OSError:  # there is none
+            return []
+        own = aimed.getsockname()[0]
+    return [own, f"[::ffff:{own}]", str(int(ipaddress.IPv4Address(own)))]
+
+
+THIS_MACHINE = (
+    *("localhost", "LocalHost.", "a.localhost", "host.openagent.internal", "127.0.0.1", "127.0.0.1.", "127.8.8.8"),
+    *("0.0.0.0", "0", "127.1", "2130706433", "0x7f000001", "0x7f.0.1", "0177.0.0.1", "017700000001"),
+    *("[::]", "[::1]", "[0:0:0:0:0:0:0:1]", "[::1%lo]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]"),
+    *("[64:ff9b::127.0.0.1]", "[2002:7f00:1::]", *own_addresses()),
+)
+
+
+def connects_to(hosts: Sequence[str], port: int) -> str:
+    """What the proxy answers to each."""
+    request = f"printf 'CONNECT %s:{port} HTTP/1.1\\r\\n\\r\\n' \"$host\""
+    by_hand = f"exec 3<>/dev/tcp/127.0.0.1/3128; {request} >&3; head -n 1 <&3"
+    return f"for host in {' '.join(map(shlex.quote, hosts))}; do {by_hand}; done"
+
+
+async def test_this_machine_is_asked_for_as_this_machine_however_it_is_written(tmp_path: Path):
     async with web_server() as near:
-        script = [
-            shell(
-                f"exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT 127.1:{near.port} HTTP/1.1\\r\\n\\r\\n' >&3; cat <&3"
-            ),
-            shell(curl("169.254.169.254", 80)),
-            {"text": "done"},
-        ]
+        connect = connects_to(THIS_MACHINE, near.port)
+        config = f'[[rule]]\ndecision = "deny"\ntool = "network"\nhost = "127.8.8.8:{near.port + 1}"\n'
+        forbidden = connects_to(["127.8.8.8"], near.port + 1)
+        script = [shell(connect), shell(connect), shell(forbidden), {"text": "done"}]
         async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+            (h.home / "policy.toml").write_text(config)
             session, attachment = await begin(h, client)
-            await answer(client, await asked(attachment), decision="allow")
-            assert questions(await ended(attachment)) == []
-            rebound, keys = await results_of(client, session)
-            assert "127.1 resolves to an address of this machine" in rebound.text
-            assert "169.254.169.254 is never reached" in keys.text
-            assert near.requests == []
+            refused = await asked(attachment)
+            assert (refused.ask.summary, refused.ask.risk) == (f"localhost:{near.port}", "high")
+            assert f"port {near.port} of this machine itself" in refused.ask.reason
+            await answer(client, refused, decision="deny")
+            allowed = await asked(attachment)  # of the second command: each is one question
+            await answer(client, allowed, decision="allow", scope="once")
+            assert questions(await ended(attachment)) == [], "what is forbidden under one name is under all"
+            no, yes, never = await results_of(client, session)
+            assert no.text.count("403 Forbidden") == len(THIS_MACHINE)
+            assert "403" not in yes.text
+            # It does not listen at all of them.
+            elsewhere = {"[::1]", "[0:0:0:0:0:0:0:1]", "[::1%lo]", "127.8.8.8", *own_addresses()}
+            assert yes.text.count("200 Connection established") == len({*THIS_MACHINE} - elsewhere)
+            assert "403 Forbidden" in never.text
+
+
+async def test_no_public_name_leads_here_and_no_address_to_a_clouds_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    looked_up = list[str]()
+
+    async def get(host: str, port: int, **_: object) -> list[tuple[int, int, int, str, tuple[str, int]]]:
+        looked_up.append(host)
+        leads = {"rebound.example": "127.0.0.1", "mirror.corp": "10.1.2.3", "split.example": "10.1.2.4"}
+        address = leads.get(host, "127.0.0.1")
+        return [(2, 1, 6, "", (address, port))]
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", get)
+    script = [
+        *(shell(curl(host, 80)) for host in ("rebound.example", "split.example", "mirror.corp", "169.254.169.254")),
+        {"text": "done"},
+    ]
+    async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+        session, attachment = await begin(h, client)
+        for public in ("rebound.example", "split.example"):
+            question = await asked(attachment)
+            assert question.ask.summary == f"{public}:80"
+            assert public not in looked_up, "to look a name up is to tell what it says"
+            await answer(client, question, decision="allow")
+        assert questions(await ended(attachment)) == [], "what cannot be had is not asked about"
+        rebound, split, mirror, keys = (part.text for part in await results_of(client, session))
+        assert "the jail's network: rebound.example:80 was not reached, because rebound.example leads to" in rebound
+        assert "127.0.0.1, which is this machine" in rebound
+        assert "split.example leads to 10.1.2.4, which is of this machine's network" in split
+        assert "mirror.corp leads to 10.1.2.3, which is of this machine's network" in mirror
+        assert '`names = { "mirror.corp" = "10.1.2.3" }` under [jail]' in mirror
+        assert "169.254.169.254 is never reached" in keys
+        rows = (await ask(client, AuditAsk, session=session, kind="decision")).entries
+        refused = [row.subject for row in rows if row.detail["rule"] == "jail:never"]
+        assert sorted(refused) == ["169.254.169.254:80", "mirror.corp:80", "rebound.example:80", "split.example:80"]
 
 
 async def test_a_page_is_fetched_from_no_host_that_the_jail_may_not_reach(tmp_path: Path):

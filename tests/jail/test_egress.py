@@ -66,7 +66,7 @@ async def test_a_listed_host_is_reached_plainly_and_through_a_tunnel_and_no_othe
     shell = await BwrapJail(network=[f"127.0.0.1:{served_port}", "localhost"]).open("session", workspace)
     plain = await shell.run(fetch(f"http://127.0.0.1:{served_port}/plain"), timeout=30)
     tunnel = await shell.run(tunnel_to("127.0.0.1", served_port), timeout=30)
-    wrong_port = await shell.run(fetch(f"http://localhost:{served_port}/"), timeout=30)
+    wrong_port = await shell.run(fetch("http://localhost:1/"), timeout=30)
     other = await shell.run(tunnel_to("example.com", 443), timeout=30)
     past_it = await shell.run(
         f"env -u http_proxy -u HTTP_PROXY {fetch(f'http://127.0.0.1:{served_port}/')}", timeout=30

@@ -13,8 +13,7 @@ from msgspec import UNSET
 
 from openagent.daemon.callers import Caller
 from openagent.daemon.manager import SessionManager
-from openagent.plugins.addresses import address_of
-from openagent.plugins.jail import HOST_NAME
+from openagent.plugins.addresses import HERE, written
 from openagent.plugins.places import Places, refuse_as_workspace
 from openagent.plugins.quotas import QuotaStore
 from openagent.plugins.tenant import Tenant
@@ -262,9 +261,7 @@ class CallersReach:
             return "" if self.reaches(caller, folder) and not self._places.problem(folder) else f"the folder {subject}"
         if kind == "network":
             host = subject.rpartition(":")[0].strip("[]")
-            address = address_of(host)
-            is_here = host in (HOST_NAME, "localhost") or (address is not None and address.is_loopback)
-            return f"this machine's port {subject}" if is_here else ""
+            return f"this machine's port {subject}" if written(host) == HERE else ""
         return {"engine": "the container engine", "credential": f"the credential {subject}"}.get(kind, "")
 
     async def _owns(self, caller: Caller, kind: op_subjects.Named, name: str) -> bool:

@@ -5,6 +5,7 @@ It is asked like a call all the same, and answered, granted and recorded like on
 """
 
 import asyncio
+import functools
 import os
 import re
 from collections.abc import Collection, Sequence
@@ -18,8 +19,8 @@ from openagent.core.asks import ask_person
 from openagent.core.audit import entry
 from openagent.core.beyond_undo import held
 from openagent.grants.openings import Opening, own_port
-from openagent.plugins.addresses import address_of
-from openagent.plugins.jail import HOST_NAME, OpenableJail, OpenableShell, Openings, Shell, offers
+from openagent.plugins.addresses import HERE, address_of, written
+from openagent.plugins.jail import OpenableJail, OpenableShell, Openings, Shell, Tunnel, offers
 from openagent.plugins.store import AuditEntry
 from openagent.policy.builtin.network import host_of
 from openagent.policy.facts import CallFacts, Decision
@@ -135,19 +136,36 @@ class Leaving:
             why = _lower(said.reason.rstrip("."))
             self._news[opening] = f"{opening.subject} is outside the jail and was not opened to it, because {why}"
 
-    async def reach(self, host: str, port: int, *, program: str = "", reason: str = "") -> str:
+    async def reach(
+        self, host: str, port: int, tunnel: Tunnel | None = None, *, program: str = "", reason: str = ""
+    ) -> str:
         """Why a host may not be reached; empty when it may. `program` is who wants to, when it is not the running
         command; `reason` says so in words."""
-        own = host in (HOST_NAME, "localhost", "127.0.0.1", "::1")
-        opening = Opening("network", f"{'localhost' if own else host}:{port}")
-        words = f"port {port} of this machine itself" if own else f"{host}:{port}"
+        tunnel = tunnel or Tunnel()
+        openings = [Opening("network", f"{name}:{port}") for name in (written(host), host, *tunnel.also)]
+        opening = next((each for each in openings if self._is_forbidden(each)), openings[0])
+        if tunnel.never:
+            return self._not_reached(opening, tunnel.never, program)
+        tunnel.refuse = functools.partial(self._not_reached, opening, program=program)
+        here = own_port(opening.subject)
+        words = f"port {port} of this machine itself" if here else opening.subject
         decision = await self.ask(opening, reason or f"The command wants to connect to {words}.", program=program)
-        if decision.kind == "allow":
-            return ""
-        why = decision.reason.rstrip(".")
+        return "" if decision.kind == "allow" else self._told_why(opening, decision.reason, program)
+
+    def _is_forbidden(self, opening: Opening) -> bool:
+        return self._session.permits.decide(opening.facts(self._session.info.cwd)).kind == "deny"
+
+    def _not_reached(self, opening: Opening, why: str, program: str) -> str:
+        """Nobody was asked, or what was said cannot be done."""
+        decision = Decision(kind="deny", risk="high", reason=why, rule="jail:never")
+        self._session.post(audit=[self._audited(opening, decision, program)])
+        return self._told_why(opening, why, program)
+
+    def _told_why(self, opening: Opening, why: str, program: str) -> str:
+        why = _lower(why.rstrip("."))
         if not program:
-            self._news[opening] = f"the jail's network: {opening.subject} was not reached, because {_lower(why)}"
-        return f"OpenAgent did not let this connection to {opening.subject} out of the jail: {_lower(why)}."
+            self._news[opening] = f"the jail's network: {opening.subject} was not reached, because {why}"
+        return f"OpenAgent did not let this connection to {opening.subject} out of the jail: {why}."
 
     async def ask(self, opening: Opening, reason: str, *, program: str = "", **about: Any) -> Decision:
         """`about` is shown beside the question."""
@@ -299,7 +317,7 @@ def _wish(text: str, jail: object) -> Opening:
         return Opening("credential", text)
     if (host := _HOST.fullmatch(text)) and ("." in host[1] or host[2] or host[1] == "localhost"):
         port = int(host[2] or (443 if not text.startswith("http:") else 80))
-        return Opening("network", f"{host[1].strip('[]').lower()}:{port}")
+        return Opening("network", f"{written(host[1])}:{port}")
     raise _NotToBeHadError(
         f"{text!r} is no host, no absolute path, no credential that is here (ssh-agent, netrc, gh) and not `docker`"
     )
@@ -326,7 +344,7 @@ def _hosts_named(facts: CallFacts) -> list[Opening]:
     for word in (word for unit in units_of(facts) for word in unit.argv[1:]):
         host, given = host_of(word), _PORT.search(word)
         ports = (int(given[1]),) if given else (80, 443)
-        if host and host not in (HOST_NAME, "localhost") and address_of(host.strip("[]")) is None:
+        if host and written(host) != HERE and address_of(host.strip("[]")) is None:
             found += [Opening("network", f"{host}:{port}") for port in ports]
     return found
 

@@ -1,8 +1,8 @@
 """The one way out of a jail: an HTTP proxy that asks, host by host, whether it may be gone.
 
 It listens on the jail's own loopback and connects from here. Nothing else of the network is reachable from inside.
-A connection waits while the question is open. The answer is a matter of others: what is decided here is that no name
-leads to this machine or its network, unless a person said that this name does.
+A connection waits while the question is open. The answer is a matter of others: what is decided here is where a host
+leads, so that they are asked about that, and that the connection goes there and nowhere else.
 """
 
 import asyncio
@@ -12,9 +12,10 @@ import socket
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from openagent.plugins.addresses import address_of, is_public, keeps_keys
+from openagent.jail.destinations import OWN_ADDRESSES, Destination, find, look_up
+from openagent.plugins.addresses import address_of, written
 from openagent.plugins.held_time import HeldTime
-from openagent.plugins.jail import HOST_NAME, AskHost, AskHostFor
+from openagent.plugins.jail import AskHost, AskHostFor, Tunnel
 
 PROXY_PORT = 3128
 _HEAD_LIMIT = 64 * 1024
@@ -25,7 +26,6 @@ _MOST_CONNECTIONS = 256
 """Of one jail at once, both ends counted: they are the daemon's descriptors, which everybody needs."""
 _NAME = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?")
 """People are shown it, and rules are made of it."""
-_HOST_ADDRESSES = ("127.0.0.1", "::1")
 
 _PROXY = f"http://127.0.0.1:{PROXY_PORT}"
 _PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "npm_config_proxy", "npm_config_https_proxy")
@@ -46,9 +46,9 @@ def held_while_asking(asks: AskHostFor | None, session: str, held: HeldTime) -> 
     if asks is None:
         return None
 
-    async def ask(host: str, port: int) -> str:
+    async def ask(host: str, port: int, tunnel: Tunnel | None = None) -> str:
         with held.holding():
-            return await asks(session, host, port)
+            return await asks(session, host, port, tunnel)
 
     return ask
 
@@ -71,14 +71,15 @@ class HostRule(NamedTuple):
     def matches(self, host: str, port: int) -> bool:
         if port != self.port and (self.port is not None or port not in _DEFAULT_PORTS):
             return False
-        return host.endswith(f".{self.name}") if self.below else host == self.name
+        return host.endswith(f".{self.name}") if self.below else written(host) == written(self.name)
 
 
 def only(hosts: Sequence[str]) -> AskHost:
     """For a network that is a list of hosts: those, and nobody is asked about another."""
     rules = [HostRule.parse(host) for host in hosts]
 
-    async def ask(host: str, port: int) -> str:
+    async def ask(host: str, port: int, tunnel: Tunnel | None = None) -> str:
+        del tunnel
         if any(rule.matches(host, port) for rule in rules):
             return ""
         return f"The jail's network does not include {host}:{port}. Allow it under [jail] network."
@@ -118,7 +119,7 @@ class EgressProxy:
 
         async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             async def to_the_host() -> None:
-                await self._join(reader, writer, await _connect_to(_HOST_ADDRESSES, port), b"", b"")
+                await self._join(reader, writer, await _connect_to(OWN_ADDRESSES, port), b"", b"")
 
             await self._attended(writer, to_the_host())
 
@@ -176,22 +177,31 @@ class EgressProxy:
             opening = f"{method} {path} {version}\r\nConnection: close\r\n".encode("ascii") + _without_hop_headers(
                 headers
             )
-        refusal, early = await self._asked(host, port, reader)
-        if refusal:
-            raise _Refused(refusal)
-        outer = await self._connect(host, port)
+        if not (_NAME.fullmatch(host) or address_of(host) is not None) or not 0 < port < 65536:
+            raise _Refused("This is no host and port.")
+        early, outer = await self._reached(await find(host, port, self._names), reader)
         reply = b"HTTP/1.1 200 Connection established\r\n\r\n" if method == "CONNECT" else b""
         await self._join(reader, writer, outer, reply, opening + early)
 
-    async def _asked(self, host: str, port: int, reader: asyncio.StreamReader) -> tuple[str, bytes]:
+    async def _reached(
+        self, destination: Destination, reader: asyncio.StreamReader
+    ) -> tuple[bytes, tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+        """What was sent meanwhile, and the connection: to an address that was looked at, whatever a name stands for by
+        now."""
+        tunnel = Tunnel(also=destination.also, never=destination.never)
+        refusal, early = await self._asked(destination, tunnel, reader)
+        if refusal or destination.never:
+            raise _Refused(refusal or f"{destination.never}.")
+        if not destination.addresses:
+            destination = await look_up(destination)
+            if destination.never:
+                raise _Refused(tunnel.refuse(destination.never))
+        return early, await _connect_to(destination.addresses, destination.port)
+
+    async def _asked(self, destination: Destination, tunnel: Tunnel, reader: asyncio.StreamReader) -> tuple[str, bytes]:
         """Why not, if not, and what was sent meanwhile. Who hangs up while the question is open takes it back."""
-        is_host = _NAME.fullmatch(host) or ("%" not in host and address_of(host) is not None)
-        if not is_host or not 0 < port < 65536:
-            return "This is no host and port.", b""
-        if refusal := _never(host):
-            return refusal, b""
         early = bytearray()
-        asking = asyncio.ensure_future(self._ask(host, port))
+        asking = asyncio.ensure_future(self._ask(destination.host, destination.port, tunnel))
         hearing = asyncio.ensure_future(reader.read(_BLOCK))
         try:
             while not asking.done():
@@ -211,20 +221,6 @@ class EgressProxy:
             asking.cancel()
             hearing.cancel()
             await asyncio.wait([asking, hearing])
-
-    async def _connect(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        if address := self._names.get(host):
-            return await _connect_to([address], port)
-        if host in (HOST_NAME, "localhost"):
-            return await _connect_to(_HOST_ADDRESSES, port)
-        if address_of(host) is not None:
-            return await _connect_to([host], port)
-        async with asyncio.timeout(_CONNECT_TIMEOUT):
-            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = list(dict.fromkeys(str(info[4][0]) for info in found))
-        if not all(_is_public(address) for address in addresses):
-            raise _Refused(f"{host} resolves to an address of this machine or its network.")
-        return await _connect_to(addresses, port)
 
     async def _join(
         self,
@@ -295,16 +291,3 @@ def _without_hop_headers(headers: bytes) -> bytes:
     lines = headers.split(b"\r\n")
     dropped = (b"proxy-", b"connection:", b"keep-alive:")
     return b"\r\n".join(line for line in lines if not line.lower().startswith(dropped))
-
-
-def _never(host: str) -> str:
-    """Nobody is even asked."""
-    address = address_of(host)
-    if address is not None and keeps_keys(address):
-        return f"{host} is never reached: clouds keep the keys of their machines at such addresses."
-    return ""
-
-
-def _is_public(text: str) -> bool:
-    address = address_of(text)
-    return address is not None and is_public(address)

@@ -15,13 +15,31 @@ from openagent.protocol.sessions import Wall
 OutputStream = Literal["stdout", "stderr"]
 OnOutput = Callable[[OutputStream, str], None]
 """Called with output as it arrives, on the event loop."""
-AskHost = Callable[[str, int], Awaitable[str]]
-"""Host and port to why it may not be reached; empty when it may. May take as long as a person takes to answer."""
-AskHostFor = Callable[[str, str, int], Awaitable[str]]
-"""The same with the session first."""
 T = TypeVar("T")
 HOST_NAME = "host.openagent.internal"
 """By this name programs in a jail ask for ports of the machine that the jail is on."""
+
+
+class Tunnel:
+    """A connection on its way out of a jail, as whoever is asked about it needs to know it."""
+
+    def __init__(self, also: Sequence[str] = (), never: str = "") -> None:
+        """`also` are other names of the host: what is forbidden by any of them is. `never` is why it is not made,
+        whoever allows it."""
+        self.also = also
+        self.never = never
+        self.refuse: Callable[[str], str] = lambda why: f"{why}."
+        """Called when it was allowed, and cannot be made all the same. Returns it in words."""
+
+
+class AskHost(Protocol):
+    def __call__(self, host: str, port: int, tunnel: Tunnel | None = None) -> Awaitable[str]:
+        """Why a host may not be reached; empty when it may. May take as long as a person takes to answer."""
+        ...
+
+
+AskHostFor = Callable[[str, str, int, Tunnel | None], Awaitable[str]]
+"""The same with the session first."""
 
 
 class CommandResult(Struct, frozen=True):

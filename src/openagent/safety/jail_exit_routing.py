@@ -11,7 +11,7 @@ from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.jail.egress_proxy import HostRule, only
 from openagent.jail.ports import PortOpener
 from openagent.plugins.held_time import HeldTime
-from openagent.plugins.jail import AskHost, Openings
+from openagent.plugins.jail import AskHost, Openings, Tunnel
 from openagent.safety.server_places import is_of_project
 from openagent.tools.mcp.definitions import ServerDefinition
 
@@ -58,10 +58,10 @@ class JailExits:
     def _listed(self) -> Sequence[str]:
         return () if isinstance(self.network, str) else self.network
 
-    async def reach_from_shell(self, session: str, host: str, port: int) -> str:
+    async def reach_from_shell(self, session: str, host: str, port: int, tunnel: Tunnel | None) -> str:
         loaded = self._loaded.find(session)
         return (
-            await loaded.permits.leaving.reach(host, port)
+            await loaded.permits.leaving.reach(host, port, tunnel)
             if loaded is not None
             else _NOBODY.format(host=host, port=port)
         )
@@ -78,17 +78,21 @@ class JailExits:
     def asking(self, requester: Requester) -> AskHost:
         return functools.partial(self._reach, requester)
 
-    async def _reach(self, requester: Requester, host: str, port: int) -> str:
+    async def _reach(self, requester: Requester, host: str, port: int, tunnel: Tunnel | None = None) -> str:
         loaded = self._loaded.find(requester.session)
-        return await self._ask(loaded, requester, host, port)
+        return await self._ask(loaded, requester, host, port, tunnel)
 
-    async def _ask(self, session: Session | None, requester: Requester, host: str, port: int) -> str:
+    async def _ask(
+        self, session: Session | None, requester: Requester, host: str, port: int, tunnel: Tunnel | None
+    ) -> str:
         if session is None:
             return _NOBODY.format(host=host, port=port)
         reason = f"{requester.words} wants to connect to {host}:{port}."
         held = requester.held
         with held.holding():
-            held.refusal = await session.permits.leaving.reach(host, port, program=requester.name, reason=reason)
+            held.refusal = await session.permits.leaving.reach(
+                host, port, tunnel, program=requester.name, reason=reason
+            )
         return held.refusal
 
     # MCP servers belong to a workspace, not to a session
@@ -100,8 +104,8 @@ class JailExits:
         words = f"The MCP server {definition.name}"
         requester = Requester("", f"mcp:{definition.name}", words, self.held(workspace, definition.name))
 
-        async def ask(host: str, port: int) -> str:
-            return await self._ask(self._session_in(workspace), requester, host, port)
+        async def ask(host: str, port: int, tunnel: Tunnel | None = None) -> str:
+            return await self._ask(self._session_in(workspace), requester, host, port, tunnel)
 
         return ask
 

@@ -5,7 +5,7 @@ import ipaddress
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from openagent.plugins.addresses import Address, is_public
+from openagent.plugins.addresses import Address, is_here, is_public
 from openagent.protocol.errors import OpenAgentError
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -48,4 +48,4 @@ class Guard:
     def _allowed(self, address: Address) -> bool:
         if any(address.version == network.version and address in network for network in self._reachable):
             return True
-        return is_public(address)
+        return is_public(address) and not is_here(address)

@@ -11,7 +11,7 @@ from openagent.daemon.bus import EventBus
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.daemon.manager import SessionManager
-from openagent.plugins.jail import Terminal, TerminalJail
+from openagent.plugins.jail import Terminal, TerminalJail, Tunnel
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import TerminalExited, TerminalOutput
 from openagent.protocol.op import Done
@@ -116,9 +116,9 @@ class TerminalService:
             raise OpenAgentError("jail_error", f"The {jail.kind} jail has no terminal.", hint="bwrap has one.")
         leaving, name = session.permits.leaving, f"terminal:{uuid4().hex[:12]}"
 
-        async def ask(host: str, port: int) -> str:
+        async def ask(host: str, port: int, tunnel: Tunnel | None = None) -> str:
             reason = f"A terminal of this session wants to connect to {host}:{port}."
-            return await leaving.reach(host, port, program=name, reason=reason)
+            return await leaving.reach(host, port, tunnel, program=name, reason=reason)
 
         only_reads = session.permits.mode == "plan"
         terminal = await jail.open_terminal(session.workspace, op.columns, op.rows, ask=ask, read_only=only_reads)

@@ -21,7 +21,7 @@ from openagent.protocol.conversation import QuestionAnswer
 from openagent.protocol.events import MessageAdded, PermissionRequested, QuestionAsked, TurnCompleted
 from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
 from openagent.protocol.sessions import GrantScope, PermissionAsk, Question
-from openagent.protocol.undo import SessionRewind
+from openagent.protocol.undo import SessionUndo
 
 PATIENCE = 900.0
 """Seconds of a turn after which it counts as hung."""
@@ -197,7 +197,7 @@ def files_of(workspace: Path) -> Files:
 async def undo_all(client: Client, session: str, workspace: Path, before: Files) -> Undone:
     after = await asyncio.to_thread(files_of, workspace)
     began = time.monotonic()
-    rewound = await client.request(SessionRewind(id=client.next_id(), session=session, turn=1))
+    rewound = await client.request(SessionUndo(id=client.next_id(), session=session, turn=1, conversation=True))
     seconds = time.monotonic() - began
     at_last = await asyncio.to_thread(files_of, workspace)
     told = [*rewound.kept, *(f"{each.path}: {each.reason}" for each in rewound.others)]

@@ -14,7 +14,7 @@ from openagent.plugins.tool import FunctionTool, Tool, ToolContext, ToolOutcome,
 from openagent.protocol import events as e
 from openagent.protocol.sessions import SessionGet, SessionUpdate, Settings, SettingsChange
 from openagent.protocol.templates import Template, TemplatesSave
-from openagent.protocol.undo import SessionRewind
+from openagent.protocol.undo import SessionUndo
 from openagent.protocol.workspaces import WorkspacesDiff, WorkspacesList, WorkspacesRemove
 
 from ..interaction.doing import ask, results_of, shell, turn, write
@@ -135,7 +135,7 @@ async def test_what_is_merged_is_undone_with_the_turn_of_the_caller(tmp_path: Pa
         root = await new_session(h, client, tools=["agent", "write_file"])
         await turn(client, await client.attach(root), "begin")
         assert (h.workspace / "made.txt").exists()
-        await ask(client, SessionRewind, session=root, turn=1)
+        await ask(client, SessionUndo, session=root, turn=1, conversation=True)
         assert not (h.workspace / "made.txt").exists()
 
 

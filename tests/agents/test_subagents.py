@@ -15,7 +15,7 @@ from openagent.protocol.grants import GrantsList, GrantsRevoke
 from openagent.protocol.sessions import SessionDelete, SessionGet, SessionList
 from openagent.protocol.templates import Template, TemplatesSave
 from openagent.protocol.tools import ToolRan, ToolRun
-from openagent.protocol.undo import SessionRewind
+from openagent.protocol.undo import SessionUndo
 from openagent.protocol.usage import UsageAsk
 from openagent.protocol.workspaces import (
     WorkspacesList,
@@ -549,7 +549,7 @@ async def test_those_started_in_turns_that_are_taken_back_end_and_are_not_heard_
         await turn(client, attachment, "begin")
         started = of(await until(await client.attach(root, after=0), is_started), e.SubagentStarted)
         await until(await client.attach(started[0].child, after=0), lambda event: isinstance(event, e.ToolFinished))
-        await ask(client, SessionRewind, session=root, turn=1)
+        await ask(client, SessionUndo, session=root, turn=1, conversation=True)
         finished = (await until(attachment, lambda event: isinstance(event, e.SubagentFinished)))[-1]
         assert isinstance(finished, e.SubagentFinished)
         assert (finished.reason, bool(finished.copy)) == ("cancelled", True)

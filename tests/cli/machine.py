@@ -61,19 +61,19 @@ class Machine:
             **self.extra,
         }
 
-    def start(self, *arguments: str, stdin: int = subprocess.DEVNULL) -> Started:
+    def start(self, *arguments: str, stdin: int = subprocess.DEVNULL, cwd: Path | None = None) -> Started:
         return Started(
             [sys.executable, "-m", "openagent", *arguments],
             env=self.env,
-            cwd=self.workspace,
+            cwd=cwd or self.workspace,
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
 
-    def run(self, *arguments: str, given: str | bytes | None = None) -> Ran:
+    def run(self, *arguments: str, given: str | bytes | None = None, cwd: Path | None = None) -> Ran:
         data = given.encode() if isinstance(given, str) else given
-        with self.start(*arguments, stdin=subprocess.DEVNULL if given is None else subprocess.PIPE) as process:
+        with self.start(*arguments, stdin=subprocess.DEVNULL if given is None else subprocess.PIPE, cwd=cwd) as process:
             try:
                 out, err = process.communicate(data, timeout=PATIENCE)
             except BaseException:

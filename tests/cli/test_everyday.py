@@ -1,8 +1,14 @@
 """`openagent diff`, `undo`, `redo`, `login` and `logout`: the session need not be named."""
 
+from typing import Any
+
 from .machine import Machine
 
 WROTE = {"tool_calls": [{"name": "write_file", "arguments": {"path": "made.py", "content": "print('made')\n"}}]}
+
+
+def wrote(path: str) -> dict[str, Any]:
+    return {"tool_calls": [{"name": "write_file", "arguments": {"path": path, "content": "made\n"}}]}
 
 
 def test_the_newest_session_of_the_folder_is_shown_taken_back_and_brought_again(fresh: Machine) -> None:
@@ -14,15 +20,54 @@ def test_the_newest_session_of_the_folder_is_shown_taken_back_and_brought_again(
     assert "made.py" in fresh.run("diff", "--names").stdout
     fresh.turn("and now?", "--continue")
     undone = fresh.run("undo")
-    assert f"Turn 2 of {session} is taken back." in undone.stdout
-    assert made.exists()
-    undone = fresh.run("undo")
-    assert f"Turn 1 of {session} is taken back." in undone.stdout
+    assert f"Undid turn 1 of {session}." in undone.stdout
+    assert "The conversation is as it was" in undone.stdout
     assert not made.exists()
-    assert "no turn that could be taken back" in fresh.run("undo").stderr
+    assert "no changes to files left to undo" in fresh.run("undo").stderr
+    for number in (2, 1):
+        assert f"no longer sees turn {number}" in fresh.run("undo", "--conversation").stdout
+    assert "no turn left to undo" in fresh.run("undo", "--conversation").stderr
     command = next(line for line in undone.stdout.splitlines() if "openagent redo" in line).partition("openagent ")[2]
     assert fresh.run(*command.split()).returncode == 0
     assert made.read_text() == "print('made')\n"
+
+
+def test_undo_of_a_path_touches_that_path_alone(fresh: Machine) -> None:
+    script = [wrote("till.py"), wrote("lib/a.txt"), {"text": "ok"}, wrote("lib/b.txt"), wrote("c.txt"), {"text": "ok"}]
+    session = fresh.turn("write", script=script)
+    fresh.turn("write more", "--continue")
+
+    def there() -> set[str]:
+        return {str(path.relative_to(fresh.workspace)) for path in fresh.workspace.rglob("*") if path.is_file()}
+
+    everything = there()
+    assert everything == {"till.py", "lib/a.txt", "lib/b.txt", "c.txt"}
+    older = fresh.run("undo", "till.py")
+    assert "turn 1 was the last to change it" in older.stderr
+    assert f"`openagent undo {session} till.py --turn 1`" in older.stderr
+    assert "no session is called that" in fresh.run("undo", "tilll.py").stderr
+    assert "is no path in the workspace" in fresh.run("undo", "../c.txt").stderr
+    assert "is no path" in fresh.run("undo", "").stderr
+    assert there() == everything
+    assert fresh.run("undo", session, "till.py", "--turn", "1").returncode == 0
+    assert there() == everything - {"till.py"}
+    assert "0 written, 1 removed." in fresh.run("undo", "./lib/b.txt").stdout
+    assert there() == {"lib/a.txt", "c.txt"}
+    below = fresh.run("undo", session, "a.txt", "--turn", "1", cwd=fresh.workspace / "lib")
+    assert below.returncode == 0, below.stderr
+    assert there() == {"c.txt"}
+    assert "taken back" not in fresh.run("sessions", "show", session).stdout
+
+
+def test_a_word_that_is_a_session_and_a_file_is_refused(fresh: Machine) -> None:
+    session = fresh.turn("write", script=[wrote("a.txt"), {"text": "ok"}])
+    (fresh.workspace / session).touch()
+    refused = fresh.run("undo", session)
+    assert f"Write ./{session} for the file" in refused.stderr
+    assert (fresh.workspace / "a.txt").exists()
+    (fresh.workspace / session).unlink()
+    assert fresh.run("undo", session).returncode == 0
+    assert not (fresh.workspace / "a.txt").exists()
 
 
 def test_a_key_is_stored_from_stdin_and_forgotten(machine: Machine) -> None:

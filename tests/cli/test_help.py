@@ -140,7 +140,7 @@ def _strings(source: str) -> list[str]:
     "command",
     [
         *COMMANDS,
-        *(f"sessions {each}" for each in ("list", "show", "search", "rewind", "export", "fork", "delete")),
+        *(f"sessions {each}" for each in ("list", "show", "search", "export", "fork", "delete")),
         *(f"context {each}" for each in ("show", "pin", "unpin", "restore")),
         *(f"usage {each}" for each in ("cost", "agents", "failures")),
         *(f"index {each}" for each in ("build", "search", "symbols", "map", "status", "watch", "setup")),

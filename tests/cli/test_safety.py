@@ -1,4 +1,4 @@
-"""`openagent trust`, `policy`, `grants`, `audit`, `workspaces`, `sessions rewind` and `sessions diff`."""
+"""`openagent trust`, `policy`, `grants`, `audit`, `workspaces`, `undo` and `sessions diff`."""
 
 import csv
 import io
@@ -83,18 +83,17 @@ def test_a_session_is_shown_as_a_diff_and_rewound(machine: Machine) -> None:
     assert shown.splitlines()[0] == "A made.txt  +1 −0"
     assert "+one" in shown
     assert [file["path"] for file in machine.json("sessions", "diff", session, "--turn", "1")["files"]] == ["made.txt"]
-    ran = machine.run("sessions", "rewind", session, "--turn", "1")
+    ran = machine.run("undo", session, "--turn", "1")
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "0 written, 1 removed." in ran.stdout
     assert not (machine.workspace / "made.txt").exists()
-    assert machine.run("sessions", "rewind", session, "--turn", "7").returncode == 1
-    neither = machine.run("sessions", "rewind", session, "--turn", "1", "--no-files", "--no-conversation")
-    assert neither.returncode == 2
+    assert machine.run("undo", session, "--turn", "7").returncode == 1
+    assert machine.run("undo", session, "--turn", "1", "--no-files").returncode == 2
 
 
 def test_what_was_taken_back_is_marked_and_comes_back_with_the_command_that_is_printed(machine: Machine) -> None:
     session = machine.turn("make it", script=[write("made.txt", "one\n"), {"text": "ok"}])
-    ran = machine.run("sessions", "rewind", session, "--turn", "1")
+    ran = machine.run("undo", session, "--turn", "1", "--conversation")
     mark = "taken back by a rewind"
     assert mark in machine.run("sessions", "show", session).stdout
     assert "Taken back by a rewind" in machine.run("sessions", "export", session, "--format", "markdown").stdout
@@ -112,10 +111,10 @@ def test_what_others_changed_since_is_said_and_taken_back_only_when_asked_for(ma
     session = machine.turn("make it", script=[write("theirs.txt", "one\n"), {"text": "ok"}])
     (machine.workspace / "theirs.txt").write_text("by hand\n")
     assert "others have changed it since" in machine.run("sessions", "diff", session, "--names").stdout
-    ran = machine.run("sessions", "rewind", session, "--turn", "1", "--no-conversation")
+    ran = machine.run("undo", session)
     assert "theirs.txt was left as it is: changed by others since" in ran.stdout
     assert (machine.workspace / "theirs.txt").read_text() == "by hand\n"
-    forced = machine.run("sessions", "rewind", session, "--turn", "1", "--path", "theirs.txt")
+    forced = machine.run("undo", session, "theirs.txt", "--overwrite-others")
     assert "0 written, 1 removed." in forced.stdout
     assert not (machine.workspace / "theirs.txt").exists()
 

@@ -17,7 +17,7 @@ def file(machine: Machine) -> Path:
     session = machine.turn("Which colour?", script=[*script, {"text": "Never said."}])
     assert machine.run("sessions", "set", session, "thinking=low").returncode == 0
     machine.run("run", "--session", session, "Forget this")
-    assert machine.run("sessions", "rewind", session, "--turn", "2").returncode == 0
+    assert machine.run("sessions", "undo", session, "--turn", "2", "--conversation").returncode == 0
     path = machine.root / "session.json"
     assert machine.run("sessions", "export", session, "--output", str(path)).returncode == 0
     assert machine.run("sessions", "delete", "--yes", session).returncode == 0

@@ -8,7 +8,7 @@ import pytest
 from devtools.simulator import Simulator
 from openagent.protocol import events as e
 from openagent.protocol.safety import AuditAsk
-from openagent.protocol.undo import SessionRewind
+from openagent.protocol.undo import SessionUndo
 
 from .binary import binary
 
@@ -36,7 +36,7 @@ async def test_a_turn_that_a_crash_cut_off_can_be_rewound(tmp_path: Path) -> Non
             program.daemons.remove(daemon)
             await asyncio.to_thread(program.serve)
             async with await program.client() as client:
-                op = SessionRewind(id="r", session=session, turn=1)
+                op = SessionUndo(id="r", session=session, turn=1, conversation=True)
                 done = await client.request(op)
                 found = {path.name: path.read_bytes() for path in program.workspace.iterdir()}
                 assert found == {"kept.txt": b"kept\x00\r\n", "edited.txt": b"original"}

@@ -14,7 +14,7 @@ from openagent.protocol.safety import AuditAsk, AuditRow
 from openagent.protocol.sessions import SessionDelete, SessionUpdate, SettingsChange
 from openagent.protocol.tokens import TokensCreate
 from openagent.protocol.tools import ToolRun
-from openagent.protocol.undo import SessionRewind
+from openagent.protocol.undo import SessionUndo
 from tests.jail.conftest import needs_bwrap
 
 from .doing import answer, ask, asked, call, one_turn, shell, turn, write
@@ -97,7 +97,7 @@ async def test_grants_rewinds_and_the_end_of_a_session_are_in_it_and_outlive_the
         await client.send(session, "go")
         await answer(client, await asked(attachment), decision="allow", scope="session")
         await attachment.until_turn_ends()
-        await ask(client, SessionRewind, session=session, turn=1)
+        await ask(client, SessionUndo, session=session, turn=1, conversation=True)
         await ask(client, SessionDelete, session=session)
         seen = await rows(client, session=session)
         told = ["session", "message", "permission", "grant", "decision", "command", "rewind", "session"]

@@ -21,7 +21,7 @@ from openagent.protocol.context import (
 from openagent.protocol.conversation import MessagesPage
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.tools import ToolRan, ToolRun
-from openagent.protocol.undo import SessionRewind
+from openagent.protocol.undo import SessionUndo
 from openagent.protocol.usage import UsageAsk
 
 from .doing import turn
@@ -273,7 +273,7 @@ async def test_what_was_taken_back_is_not_recalled(tmp_path: Path) -> None:
     async with house(tmp_path, script({"text": "ok " + "x" * 3_000})) as h, await h.client() as client:
         session = await new_session(h, client)
         await say(client, session, "one apple", "two apples", "three apples")
-        op = SessionRewind(id=client.next_id(), session=session, turn=2, files=False)
+        op = SessionUndo(id=client.next_id(), session=session, turn=2, files=False, conversation=True)
         await client.request(op)
         await say(client, session, *(f"more {n}" for n in range(8)))
         await collect(client, session, "truncate")

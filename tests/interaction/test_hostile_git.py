@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from openagent.protocol.events import ErrorRaised, Event, PermissionRequested, TurnCompleted
-from openagent.protocol.undo import SessionRewind
+from openagent.protocol.undo import SessionUndo
 
 from .doing import answer, shell
 from .hostile_git import PLOTS, Plot
@@ -200,7 +200,9 @@ async def test_a_repository_that_a_command_emptied_comes_back_whole(tmp_path: Pa
             await answer(client, asking, decision="allow")
             await attachment.until_turn_ends()
         assert _git(workspace, "log", env=env).returncode != 0
-        rewound = await client.request(SessionRewind(id=client.next_id(), session=session.id, turn=1, git_state=True))
+        rewound = await client.request(
+            SessionUndo(id=client.next_id(), session=session.id, turn=1, git_state=True, conversation=True)
+        )
         assert rewound.git.startswith("restored"), rewound
     assert _git(workspace, "log", "--format=%H %s", env=env).stdout == before
     assert _git(workspace, "fsck", env=env).returncode == 0

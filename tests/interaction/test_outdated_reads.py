@@ -8,7 +8,7 @@ import pytest
 from devtools.simulator import Simulator
 from openagent.protocol.sessions import SessionFork
 from openagent.protocol.tools import ToolRun
-from openagent.protocol.undo import SessionRewind
+from openagent.protocol.undo import SessionUndo
 
 from .doing import ask, call, results_of, turn, write
 from .house import house, house_over, new_session
@@ -77,7 +77,7 @@ async def test_a_look_holds_after_a_rewind_to_a_later_turn(tmp_path: Path) -> No
         attachment = await client.attach(session)
         await turn(client, attachment)
         await turn(client, attachment)
-        await ask(client, SessionRewind, session=session, turn=2)
+        await ask(client, SessionUndo, session=session, turn=2, conversation=True)
         assert (h.workspace / "a.txt").read_text() == "one\ntwo\n"
         (h.workspace / "a.txt").write_text(MINE)
         await turn(client, attachment)
@@ -92,7 +92,7 @@ async def test_what_was_seen_before_a_rewound_turn_may_be_written_again(tmp_path
         attachment = await client.attach(session)
         await turn(client, attachment)
         await turn(client, attachment)
-        await ask(client, SessionRewind, session=session, turn=2)
+        await ask(client, SessionUndo, session=session, turn=2, conversation=True)
         await turn(client, attachment)
         assert (h.workspace / "a.txt").read_text() == "one\ntwo\nthree\n"
 

@@ -13,7 +13,7 @@ from openagent.client import Client
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.review import Reverted, Review, ReviewedFile, ReviewRevert, ReviewShow
-from openagent.protocol.undo import SessionChanges, SessionRewind, SessionUnrewind
+from openagent.protocol.undo import SessionChanges, SessionRedo, SessionUndo
 from openagent.workspace.hunks import hunks_of, without
 
 from .doing import ask, shell, turn
@@ -114,7 +114,7 @@ async def test_a_hunk_is_taken_back_and_brought_again_and_the_rest_stays(tmp_pat
         assert (left.file.added, left.file.removed) == (1, 1)
         with pytest.raises(OpenAgentError, match=r"has changed a\.txt since you looked\. Nothing was taken back"):
             await revert(client, session, file, hunks=[1])
-        await ask(client, SessionUnrewind, session=session, undo=done.undo)
+        await ask(client, SessionRedo, session=session, undo=done.undo)
         assert (h.workspace / "a.txt").read_text() == TWO_HUNKS
         assert await file_of(client, session, "a.txt") == file
         await revert(client, session, file)
@@ -148,7 +148,7 @@ async def test_a_hunk_taken_back_from_the_whole_is_gone_from_its_turn_and_a_rewi
         session = await talk(h, client, 2)
         await revert(client, session, await file_of(client, session, "a.txt"), hunks=[1])
         assert [each.turn for each in (await show(client, session)).turns] == [2]
-        await ask(client, SessionRewind, session=session, turn=1)
+        await ask(client, SessionUndo, session=session, turn=1, conversation=True)
         assert (h.workspace / "a.txt").read_text() == START
 
 
@@ -184,7 +184,7 @@ async def test_it_is_told_in_the_session_and_refused_while_a_turn_runs(tmp_path:
         told = (await until(attachment, lambda event: isinstance(event, e.CheckpointRestored)))[-1]
         assert isinstance(told, e.CheckpointRestored)
         assert (told.reverted, told.undo, told.conversation) == ("b.txt", done.undo, False)
-        await ask(client, SessionUnrewind, session=session, undo=done.undo)
+        await ask(client, SessionRedo, session=session, undo=done.undo)
         await client.send(session, "again")
         with pytest.raises(OpenAgentError, match="in the middle of a turn"):
             await revert(client, session, await file_of(client, session, "b.txt"))

@@ -13,7 +13,7 @@ from openagent.protocol import events as e
 from openagent.protocol.conversation import MessagesPage
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import SessionDelete
-from openagent.protocol.undo import Rewound, SessionChanges, SessionRewind
+from openagent.protocol.undo import Rewound, SessionChanges, SessionUndo
 from openagent.protocol.workspaces import (
     MergeChoice,
     WorkspacesCollect,
@@ -48,7 +48,7 @@ DAMAGE = (
 
 
 async def rewind(client: Client, session: str, number: int, **fields: bool) -> Rewound:
-    return await ask(client, SessionRewind, session=session, turn=number, **fields)
+    return await ask(client, SessionUndo, session=session, turn=number, **{"conversation": True} | fields)
 
 
 async def changed(client: Client, session: str, number: int | None = None) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from openagent.client import Attachment, Client
-from openagent.protocol.undo import SessionChanges, SessionRewind, SessionUnrewind
+from openagent.protocol.undo import SessionChanges, SessionRedo, SessionUndo
 from tests.workspace.trees import Entry, manifest
 
 from .doing import ask, call
@@ -134,7 +134,7 @@ async def one_history(h: House, client: Client, number: int, known: list[str]) -
 async def rewound(client: Client, history: History, who: int, turn: int, attachment: Attachment) -> None:
     session = attachment.session
     now = manifest(history.workspace)
-    done = await ask(client, SessionRewind, session=session, turn=turn)
+    done = await ask(client, SessionUndo, session=session, turn=turn, conversation=True)
     after = manifest(history.workspace)
     reported = {left.path for left in done.others} | {problem.split(": ")[0] for problem in done.kept}
     first: dict[bytes, Entry | None] = {}
@@ -161,7 +161,7 @@ async def rewound(client: Client, history: History, who: int, turn: int, attachm
                 assert line in _persons(after.get(path)), f"{where}: {told} lost {line!r}"
     left = await ask(client, SessionChanges, session=session)
     assert turn > 1 or {file.path for file in left.files} <= reported, where
-    await ask(client, SessionUnrewind, session=session, undo=done.undo)
+    await ask(client, SessionRedo, session=session, undo=done.undo)
     assert manifest(history.workspace) == now, f"{where}: not all came back"
 
 

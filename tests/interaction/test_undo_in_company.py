@@ -13,7 +13,7 @@ from openagent.client import Client
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.tools import ToolRun
-from openagent.protocol.undo import Rewound, SessionChanges, SessionRewind, SessionUnrewind
+from openagent.protocol.undo import Rewound, SessionChanges, SessionRedo, SessionUndo
 
 from .doing import ask, call, shell, tree, turn, write
 from .house import House, house, new_session, until
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def rewind(client: Client, session: str, number: int = 1, **fields: Any) -> Rewound:
-    return await ask(client, SessionRewind, session=session, turn=number, **fields)
+    return await ask(client, SessionUndo, session=session, turn=number, **{"conversation": True} | fields)
 
 
 async def changed(client: Client, session: str, number: int | None = None) -> dict[str, str]:
@@ -67,7 +67,7 @@ async def test_whatever_a_command_wrote_is_known_and_taken_back(tmp_path: Path, 
         assert tree(h.workspace) == before
         assert (done.kept, done.others) == ([], [])
         assert not await changed(client, session)
-        await ask(client, SessionUnrewind, session=session, undo=done.undo)
+        await ask(client, SessionRedo, session=session, undo=done.undo)
         assert tree(h.workspace) == after
 
 
@@ -115,7 +115,7 @@ async def test_others_changes_elsewhere_in_a_file_stay_when_ours_are_taken_back(
         done = await rewind(client, session)
         assert (done.merged, done.others) == (["a.txt"], [])
         assert (h.workspace / "a.txt").read_text() == "".join(lines).replace("line 15\n", "a person's line\n")
-        await ask(client, SessionUnrewind, session=session, undo=done.undo)
+        await ask(client, SessionRedo, session=session, undo=done.undo)
         assert (h.workspace / "a.txt").read_text() == text
 
 
@@ -129,12 +129,12 @@ async def test_what_others_changed_is_overwritten_only_when_chosen_and_comes_bac
         first = await rewind(client, session, conversation=False)
         assert [left.path for left in first.others] == ["a.txt", "b.txt"]
         assert (first.written, first.removed) == ([], [])
-        second = await rewind(client, session, conversation=False, paths=["a.txt"])
-        assert (second.removed, [left.path for left in second.others]) == (["a.txt"], ["b.txt"])
+        second = await rewind(client, session, conversation=False, paths=["a.txt"], others="overwrite")
+        assert (second.removed, second.others) == (["a.txt"], [])
         third = await rewind(client, session, others="overwrite")
         assert third.removed == ["b.txt"]
         for done in (third, second):
-            await ask(client, SessionUnrewind, session=session, undo=done.undo)
+            await ask(client, SessionRedo, session=session, undo=done.undo)
         assert {path.name: path.read_text() for path in h.workspace.iterdir()} == {
             "a.txt": "a person's\n",
             "b.txt": "a person's\n",
@@ -152,7 +152,7 @@ async def test_taking_a_rewind_back_brings_the_conversation_too(tmp_path: Path) 
         told = (await until(attachment, lambda event: isinstance(event, e.CheckpointRestored)))[-1]
         assert isinstance(told, e.CheckpointRestored)
         assert told.undo == done.undo
-        await ask(client, SessionUnrewind, session=session, undo=done.undo)
+        await ask(client, SessionRedo, session=session, undo=done.undo)
         again = (await until(attachment, lambda event: isinstance(event, e.CheckpointRestored)))[-1]
         assert isinstance(again, e.CheckpointRestored)
         assert again.returned == told.rewound
@@ -163,7 +163,7 @@ async def test_taking_a_rewind_back_brings_the_conversation_too(tmp_path: Path) 
         await turn(client, attachment, "third")
         assert last_prompts(h) == ["first", "second", "third"]
         with pytest.raises(OpenAgentError, match="taken back already"):
-            await ask(client, SessionUnrewind, session=session, undo=done.undo)
+            await ask(client, SessionRedo, session=session, undo=done.undo)
 
 
 async def test_what_was_taken_back_once_is_not_taken_back_again(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ async def test_what_two_sessions_commands_wrote_at_once_is_left_and_said(tmp_pat
         done = await rewind(client, one)
         assert {"one.txt", "two.txt"} <= {left.path for left in done.others}
         assert (h.workspace / "two.txt").exists()
-        again = await rewind(client, one, conversation=False, paths=["one.txt"])
+        again = await rewind(client, one, conversation=False, paths=["one.txt"], others="overwrite")
         assert again.removed == ["one.txt"]
         assert (h.workspace / "two.txt").exists()
 
@@ -283,10 +283,10 @@ async def test_the_repository_goes_back_unless_others_moved_it_since(tmp_path: P
         refused = await rewind(client, session, conversation=False, files=True, git_state=True)
         assert refused.git.startswith("refused")
         assert git("log", "--format=%s") == "two\none"
-        await ask(client, SessionUnrewind, session=session, undo=refused.undo)
+        await ask(client, SessionRedo, session=session, undo=refused.undo)
         git("branch", "-D", "person")
         forced = await rewind(client, session, git_state=True, others="overwrite")
         assert forced.git.startswith("restored")
         assert (git("log", "--format=%s"), git("status", "--porcelain")) == ("one", "")
-        await ask(client, SessionUnrewind, session=session, undo=forced.undo)
+        await ask(client, SessionRedo, session=session, undo=forced.undo)
         assert (git("log", "--format=%s"), git("status", "--porcelain")) == ("two\none", "")

@@ -7,7 +7,7 @@ import pytest
 
 from openagent.client import Client
 from openagent.protocol import events as e
-from openagent.protocol.undo import SessionChanges, SessionRewind
+from openagent.protocol.undo import SessionChanges, SessionUndo
 from tests.workspace.trees import git, manifest
 
 from .doing import ask, one_turn, shell
@@ -37,7 +37,7 @@ async def test_a_file_where_a_folder_was_is_neither_followed_nor_removed(tmp_pat
         assert completed.reason == "done"
         assert not [event for event in seen if isinstance(event, e.ErrorRaised)]
         assert await _changed(client, session) == {"q": "A"}
-        await ask(client, SessionRewind, session=session, turn=1)
+        await ask(client, SessionUndo, session=session, turn=1, conversation=True)
         assert manifest(h.workspace) == before
 
 
@@ -56,7 +56,7 @@ async def test_git_clean_and_checkout_of_a_binary_that_was_a_folder_are_undone(t
         assert completed.reason == "done"
         assert (h.workspace / "picture").is_file()
         assert await _changed(client, session) == {"picture": "A", "picture/notes.txt": "D"}
-        await ask(client, SessionRewind, session=session, turn=1)
+        await ask(client, SessionUndo, session=session, turn=1, conversation=True)
         assert manifest(h.workspace) == before
 
 
@@ -68,6 +68,6 @@ async def test_odd_git_files_end_no_turn(tmp_path: Path) -> None:
     async with house(tmp_path, [shell(command), {"text": "done"}]) as h, await h.client() as client:
         session, completed, _ = await one_turn(h, client)
         assert completed.reason == "done"
-        await ask(client, SessionRewind, session=session, turn=1)
+        await ask(client, SessionUndo, session=session, turn=1, conversation=True)
         left = [path for path in h.workspace.rglob("*") if not path.is_dir()]
         assert [stat.S_ISFIFO(path.lstat().st_mode) for path in left] == [True], left

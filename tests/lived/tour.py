@@ -121,7 +121,7 @@ async def conversing(root: Path, met: Met) -> None:
             (made,) = (await say(client, "review.show", session=session)).files
             back = await say(client, "review.revert", session=session, path=made.file.path, version=made.version)
             assert not (h.workspace / "made.txt").exists()
-            await say(client, "session.unrewind", session=session, undo=back.undo)
+            await say(client, "session.redo", session=session, undo=back.undo)
             page = await say(client, "messages.page", session=session)
             answer = next(message.number for message in page.messages if message.role == "assistant")
             assert "Looking" in (await say(client, "message.raw", session=session, number=answer)).response
@@ -134,9 +134,9 @@ async def conversing(root: Path, met: Met) -> None:
             copy = (await say(client, "session.import", **brought)).info
             assert (await say(client, "session.import", **brought)).was_here
             await say(client, "session.delete", session=copy.id)
-            rewound = await say(client, "session.rewind", session=session, turn=1)
+            rewound = await say(client, "session.undo", session=session, turn=1, conversation=True)
             assert not (h.workspace / "made.txt").exists()
-            await say(client, "session.unrewind", session=session, undo=rewound.undo)
+            await say(client, "session.redo", session=session, undo=rewound.undo)
             assert (h.workspace / "made.txt").exists()
             ran = await say(client, "tool.run", session=session, tool="shell", arguments={"command": "echo by hand"})
             assert ran.text == "by hand"

@@ -77,7 +77,7 @@ async def test_messages_that_a_rewind_took_back_are_marked(tmp_path: Path) -> No
         agent = await owner.agent()
         for text in ("one", "two"):
             await said(owner, agent, text)
-        back = await owner("POST", f"/api/agents/{agent}/rewind", {"turn": 2})
+        back = await owner("POST", f"/api/agents/{agent}/undo", {"turn": 2, "conversation": True})
         assert back.status_code == 200, back.text
         await said(owner, agent, "three")
         page = (await owner("GET", f"/api/agents/{agent}/messages")).json()

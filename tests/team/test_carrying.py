@@ -15,7 +15,7 @@ from openagent.client import Attachment, Client
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import SessionCreate, SessionDelete
-from openagent.protocol.undo import SessionRewind
+from openagent.protocol.undo import SessionUndo
 from tests.interaction.doing import shell
 from tests.interaction.house import until
 
@@ -94,10 +94,10 @@ async def test_clones_and_undo_go_with_their_sessions_to_another_worker(tmp_path
             assert sum(each["Size"] for each in kept) < LARGE / 2, "what the repository has is not sent"
             await _say(client, made.id, followed)
             assert r"changed\nnew\nsecond\nfirst\ntopic\n?? notes" in team.sim.requests[-1].body
-            await client.request(SessionRewind(id="s", session=shared, turn=1))
+            await client.request(SessionUndo(id="s", session=shared, turn=1, conversation=True))
             assert not (team.workspace / "notes").exists()
 
-            await client.request(SessionRewind(id="r", session=made.id, turn=1, git_state=True))
+            await client.request(SessionUndo(id="r", session=made.id, turn=1, git_state=True, conversation=True))
             assert ((clone / "README").read_text(), (clone / "notes").exists()) == ("hello\n", False)
             assert _git("log", "--format=%s", at=clone) == "first\n"
 

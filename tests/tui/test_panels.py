@@ -111,6 +111,8 @@ async def test_messages_that_were_taken_back_are_grey_for_everybody_and_after_a_
         await seen.write("/rewind")
         await seen.until_shown("Go back to before")
         await seen.pilot.press("enter")
+        await seen.until_shown("files and conversation")
+        await seen.pilot.press("down", "enter")
         await seen.until_shown("Went back to before turn 2.")
         assert [said.has_class("rewound") for said in seen.all_of(Said)] == [False, True]
         snapshot = (await seen.client.attach(seen.session)).snapshot

@@ -11,6 +11,7 @@ from devtools.simulator import ThreadedSimulator
 from openagent.protocol.locations import socket_path
 from openagent.protocol.sessions import SessionGet
 from openagent.tui.keys import load, translate
+from openagent.tui.said import Said
 
 from ..cli.machine import Machine
 from ..cli.pseudo_terminal import Terminal
@@ -97,6 +98,8 @@ async def test_going_back_shows_what_would_be_undone_and_undoes_it(tmp_path: Pat
         await seen.write("/rewind")
         await seen.until_shown("make it", "A a.txt +1 −0", "+ made")
         await seen.pilot.press("enter")
+        await seen.until_shown("Back to before turn 1: undo …", "files only")
+        await seen.pilot.press("down", "enter")
         await seen.until(lambda: not (seen.house.workspace / "a.txt").exists())
         await seen.until_shown("Went back to before turn 1.", "/redo takes it")
         await seen.write("/redo")
@@ -113,10 +116,24 @@ async def test_what_others_changed_is_offered_after_going_back(tmp_path: Path) -
         await seen.write("/rewind")
         await seen.until_shown("make it", "others have changed it since")
         await seen.pilot.press("enter")
+        await seen.until_shown("Back to before turn 1: undo …", "files only")
+        await seen.pilot.press("enter")
         await seen.until_shown("Others changed these since", "changed by others since")
         assert (seen.house.workspace / "a.txt").read_text() == "by hand\n"
         await seen.pilot.press("enter")
         await seen.until(lambda: not (seen.house.workspace / "a.txt").exists())
+
+
+async def test_undo_takes_the_named_file_alone_and_leaves_the_conversation(tmp_path: Path) -> None:
+    script = [write("a.txt", "made\n"), write("b c.txt", "made\n"), {"text": "written"}]
+    async with screens(tmp_path, script) as seen:
+        await seen.write("make it")
+        await seen.until_shown("written")
+        await seen.until_idle()
+        await seen.write("/undo 'b c.txt'")
+        await seen.until_shown("Changes to b c.txt were reverted.")
+        assert sorted(path.name for path in seen.house.workspace.iterdir()) == ["a.txt"]
+        assert not [said for said in seen.all_of(Said) if said.has_class("rewound")]
 
 
 async def test_files_and_commands_are_completed(tmp_path: Path) -> None:

@@ -370,7 +370,7 @@ it('undoes its own beside another session and a person', async () => {
   const rewind = page.getByRole('dialog', { name: 'Rewind' })
   await rewind.getByText('1 file goes back').waitFor()
   await hands.pressOn(rewind.getByRole('button', { name: 'Rewind' }))
-  await page.getByText(/Went back to before turn \d/).waitFor()
+  await page.getByText(/Undid the changes to files since turn \d/).waitFor()
   await rewind.waitFor({ state: 'detached' })
   lines[2] = 'line 3'
   expect(readFileSync(at('shared.md'), 'utf8')).toBe(`${lines.join('\n')}\n`)

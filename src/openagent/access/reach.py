@@ -58,7 +58,7 @@ from openagent.protocol.sessions import (
 from openagent.protocol.tasks import TaskInfo
 from openagent.protocol.terminals import TerminalClose, TerminalInput, TerminalOpen, TerminalResize
 from openagent.protocol.tools import ToolRun, ToolsList
-from openagent.protocol.undo import SessionChanges, SessionRewind, SessionUnrewind
+from openagent.protocol.undo import SessionChanges, SessionRedo, SessionUndo
 from openagent.workspace.copies import WorkspaceCopies
 
 _FREE: Mode = "auto"
@@ -74,7 +74,7 @@ GUESTS_READ: frozenset[type[Op]] = frozenset(
 below is refused to them, so a new one is closed until somebody decides about it."""
 GUESTS_WORK: frozenset[type[Op]] = frozenset(
     (
-        *(MessageSend, TurnCancel, PermissionAnswer, QuestionAnswer, SessionUpdate, SessionRewind, SessionUnrewind),
+        *(MessageSend, TurnCancel, PermissionAnswer, QuestionAnswer, SessionUpdate, SessionUndo, SessionRedo),
         *(QueueEdit, QueueRemove, QueueMove, QueueResume, FlowResume, ReviewRevert, MessageRaw, GitStatus),
         *(ContextShow, ContextCollect, ContextPin, ContextRestore, ToolsList, ToolRun, McpList),
         *(FilesList, FilesRead, FilesWrite, TerminalOpen, TerminalInput, TerminalResize, TerminalClose),

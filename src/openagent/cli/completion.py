@@ -53,6 +53,15 @@ def session_argument(metavar: str = "SESSION", **settings: Any) -> Callable[[Cal
     return click.argument("session", metavar=metavar, shell_complete=session_ids, **settings)
 
 
+def session_and_paths_argument() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.argument("words", metavar="[SESSION] [PATH]...", nargs=-1, shell_complete=_session_or_path)
+
+
+def _session_or_path(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    named = [] if context.params.get("words") else session_ids(context, parameter, incomplete)
+    return [*named, CompletionItem(incomplete, type="file")]
+
+
 def run_words(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """For `openagent run`, whose words are read by itself."""
     words: tuple[str, ...] = context.params.get("words") or ()

@@ -84,7 +84,7 @@ _ALONE: dict[str, str] = {
     "list": "sessions list",
     "memory": "init",
     "restart": "stop",
-    "rewind": "sessions rewind",
+    "rewind": "undo",
     "rules": "policy",
     "set": "config set",
     "setup": "login",

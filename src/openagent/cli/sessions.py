@@ -37,7 +37,7 @@ from openagent.cli.session_settings import archive, raw, rename, set_settings
 from openagent.cli.synonyms import silently
 from openagent.cli.terminal import table
 from openagent.cli.transcript import Markdown, Transcript, within
-from openagent.cli.undo import diff, redo, rewind, undo
+from openagent.cli.undo import diff, redo, undo
 from openagent.client import Client
 from openagent.client.text import ago, clean, cost, one_line
 from openagent.protocol.conversation import MessagePage, MessagesPage
@@ -394,7 +394,6 @@ for each in (
     diff,
     undo,
     redo,
-    rewind,
     queue,
     fork,
     clone,

@@ -1,111 +1,124 @@
-"""`openagent diff`, `undo`, `redo` and `sessions rewind`"""
+"""`openagent diff`, `undo`, `redo` and `revert`"""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import click
+import msgspec
 
 from openagent.cli.changes import show_changes
 from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, plain, print_json, say
-from openagent.cli.completion import session_argument
-from openagent.cli.session_here import session_or_newest
+from openagent.cli.completion import session_and_paths_argument, session_argument
+from openagent.cli.session_here import is_within, session_and_paths, session_or_newest
+from openagent.client import Client
 from openagent.client.text import clean
 from openagent.client.turns import newest_turn
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.review import Reverted, ReviewRevert, ReviewShow
-from openagent.protocol.undo import Changes, Rewound, SessionChanges, SessionRewind, SessionUnrewind
+from openagent.protocol.undo import Changes, Rewound, SessionChanges, SessionRedo, SessionUndo
 
 _SHOWN = 20
 
 
 @command(
-    "rewind",
-    "openagent sessions rewind 06gx --turn 3",
-    "openagent sessions rewind 06gx --turn 3 --no-conversation",
-    "openagent sessions rewind 06gx --turn 3 --path src/app.py",
-    "openagent sessions rewind 06gx --turn 3 --git",
+    "undo",
+    "openagent undo",
+    "openagent undo src/app.py",
+    "openagent undo 06gx --turn 3",
+    "openagent undo 06gx --turn 3 src/app.py docs",
+    "openagent undo --conversation",
 )
-@session_argument()
-@click.option("--turn", type=click.IntRange(min=1), required=True, metavar="N", help="Back to before this turn.")
-@click.option("--files/--no-files", default=True, show_default=True, help="Bring the workspace's files back.")
-@click.option(
-    "--conversation/--no-conversation", default=True, show_default=True, help="Take what was said since out of sight."
-)
+@session_and_paths_argument()
+@click.option("--turn", type=click.IntRange(min=1), metavar="N", help="Undo this turn and all after it.")
+@click.option("--conversation", is_flag=True, help="Also take the turns out of the conversation.")
+@click.option("--files/--no-files", default=True, show_default=True, help="Undo the changes to files.")
 @click.option("--git", "git_state", is_flag=True, help="Also the repository's HEAD, branches and index.")
-@click.option(
-    "--overwrite-others", is_flag=True, help="Also files that others changed since; otherwise those stay as they are."
-)
-@click.option("--path", "paths", multiple=True, metavar="FILE", help="The same for this file alone; may be repeated.")
+@click.option("--overwrite-others", is_flag=True, help="Also undo files that others changed since, with their changes.")
 @as_json
-def rewind(
+def undo(
     *,
-    session: str,
-    turn: int,
-    files: bool,
+    words: tuple[str, ...],
+    turn: int | None,
     conversation: bool,
+    files: bool,
     git_state: bool,
     overwrite_others: bool,
-    paths: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Go back to before a turn. Only what the session itself wrote is taken back, and it can be brought again."""
-    if not files and not conversation:
-        raise click.UsageError("With neither files nor conversation there is nothing to rewind.")
-    op = SessionRewind(
-        id="",
-        session=session,
-        turn=turn,
-        files=files,
-        conversation=conversation,
-        git_state=git_state,
-        others="overwrite" if overwrite_others else "keep",
-        paths=list(paths),
-    )
-    done = ask_daemon(op)
-    if as_json:
-        print_json(plain(done))
-        return
-    _show(done, nothing="No file had changed." if files else "")
-    if done.others:
-        say("To take those back too: the same command with --overwrite-others, or with --path FILE for some of them.")
-    if conversation:
-        say(f"The agent no longer sees turn {turn} and what came after it.")
-    if done.undo:
-        say(f"To bring it back: openagent redo {session} {done.undo}")
+    """Undo what the last turn that changed files did to them, or to each PATH alone: a file or a folder.
 
-
-@command("undo", "openagent undo", "openagent undo 06gx", "openagent undo 06gx --files-only")
-@session_argument("[SESSION]", required=False)
-@click.option("--files-only", is_flag=True, help="Leave the conversation as it is.")
-@as_json
-def undo(session: str | None, files_only: bool, as_json: bool) -> None:
-    """Take back the last turn of a session: the files it changed and what was said in it.
-
-    Without SESSION, of the newest session in this folder. Once more takes back the turn before. What others changed
-    stays; `openagent sessions rewind` goes back further at once, or brings back single files.
+    Without SESSION, in the newest session of this folder. Run it again to undo the turn before. What others changed
+    stays, and so does the conversation, unless you ask for it. `openagent redo` brings everything back.
     """
-    done = complete(_undo(session or "", files_only))
+    if not files and not conversation:
+        raise click.UsageError("--no-files leaves nothing to undo without --conversation.")
+    others = "overwrite" if overwrite_others else "keep"
+    op = SessionUndo(
+        id="", session="", turn=0, files=files, conversation=conversation, git_state=git_state, others=others
+    )
+    done = complete(_undo(words, turn, op))
     if as_json:
         print_json(plain(done.rewound))
         return
-    say(f"Turn {done.rewound.turn} of {done.session} is taken back.")
-    _show(done.rewound, nothing="It had changed no file.")
+    later = " and the turns after it" if turn else ""
+    say(f"Undid turn {done.rewound.turn}{later} of {done.session}.")
+    if files:
+        _show(done.rewound, nothing="No file had to change.")
+    if done.rewound.others:
+        say("To undo those too, with what others did: the same command with --overwrite-others and their paths.")
+    if conversation:
+        say(f"The agent no longer sees turn {done.rewound.turn} and what came after it.")
+    elif not done.paths:
+        say("The conversation is as it was; --conversation undoes that too.")
     if done.rewound.undo:
         say(f"To bring it back: openagent redo {done.session} {done.rewound.undo}")
 
 
 class _Undone(NamedTuple):
     session: str
+    paths: list[str]
     rewound: Rewound
 
 
-async def _undo(session: str, files_only: bool) -> _Undone:
+async def _undo(words: Sequence[str], turn: int | None, op: SessionUndo) -> _Undone:
     async with daemon() as client:
-        info = await session_or_newest(client, session)
-        turn = await newest_turn(client, info.id)
-        if not turn:
-            raise OpenAgentError("not_found", f"Session {info.id} has no turn that could be taken back.")
-        op = SessionRewind(id=client.next_id(), session=info.id, turn=turn, conversation=not files_only)
-        return _Undone(info.id, await client.request(op))
+        info, paths = await session_and_paths(client, words)
+        if op.conversation and turn is None:
+            turn = await newest_turn(client, info.id)
+            if not turn:
+                raise OpenAgentError("not_found", f"Session {info.id} has no turn left to undo.")
+        if op.files and (paths or turn is None):
+            turn = await _turn_with(client, info.id, paths, turn)
+        op = msgspec.structs.replace(op, id=client.next_id(), session=info.id, turn=turn or 0, paths=paths)
+        return _Undone(info.id, paths, await client.request(op))
+
+
+async def _turn_with(client: Client, session: str, paths: Sequence[str], turn: int | None) -> int:
+    """The turn to undo from, where each path was changed in it or after it."""
+    turns = (await client.request(ReviewShow(id=client.next_id(), session=session))).turns
+    if not turns:
+        raise OpenAgentError("not_found", f"Session {session} has no changes to files left to undo.")
+    first = turn or turns[-1].turn
+    for path in paths:
+        changed = [
+            each.turn
+            for each in turns
+            for one in each.files
+            if any(is_within(name, path) for name in (one.file.path, one.file.old_path) if name)
+        ]
+        if not changed:
+            raise OpenAgentError(
+                "not_found",
+                f"Session {session} has no change to {path} left to undo, and no session is called that.",
+                hint="`openagent diff --names` shows what the session changed.",
+            )
+        if changed[-1] < first:
+            raise OpenAgentError(
+                "not_found",
+                f"{path} has no change since turn {first}; turn {changed[-1]} was the last to change it.",
+                hint=f"`openagent undo {session} {path} --turn {changed[-1]}` undoes that.",
+            )
+    return first
 
 
 @command("redo", "openagent redo 06gx 4f2a91c07be3")
@@ -113,13 +126,13 @@ async def _undo(session: str, files_only: bool) -> _Undone:
 @click.argument("undo")
 @as_json
 def redo(session: str, undo: str, as_json: bool) -> None:
-    """Bring back what `undo` or `sessions rewind` took back: the files and the conversation. They print the UNDO."""
-    done = ask_daemon(SessionUnrewind(id="", session=session, undo=undo))
+    """Bring back what `undo` or `revert` took: the files, and the conversation if it went too. They print the UNDO."""
+    done = ask_daemon(SessionRedo(id="", session=session, undo=undo))
     if as_json:
         print_json(plain(done))
         return
     _show(done, nothing="")
-    say("The rewind is taken back.")
+    say("The undo is taken back.")
 
 
 def _show(done: Rewound, *, nothing: str) -> None:

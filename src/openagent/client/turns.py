@@ -1,7 +1,8 @@
-"""Which turn is the newest that still counts."""
+"""Which turn is the newest that can be undone."""
 
 from openagent.client.client import Client
 from openagent.protocol.conversation import MessagesPage
+from openagent.protocol.review import ReviewShow
 
 
 async def newest_turn(client: Client, session: str) -> int:
@@ -15,3 +16,9 @@ async def newest_turn(client: Client, session: str) -> int:
         if not page.has_more or not page.messages:
             return 0
         before = page.messages[0].number
+
+
+async def newest_turn_with_changes(client: Client, session: str) -> int:
+    """The number of the newest turn with changes to files that were not undone; 0 when there is none."""
+    review = await client.request(ReviewShow(id=client.next_id(), session=session))
+    return review.turns[-1].turn if review.turns else 0

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import posixpath
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from secrets import token_hex
@@ -19,7 +20,7 @@ from openagent.plugins.workspace import Caller, Part, Restored, Writes, WriteWin
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import CheckpointCreated, CheckpointRestored, ErrorRaised
 from openagent.protocol.review import Reverted, Review, ReviewRevert
-from openagent.protocol.undo import ChangedFile, LeftAlone, Rewound, SessionRewind
+from openagent.protocol.undo import ChangedFile, LeftAlone, Rewound, SessionUndo
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 TOLD = 100
 """Paths that an event names; the answer names them all."""
+_NAMED = 5
+"""Paths that a line names."""
 _NOT_HERE = "The files it changed stay as they are: the checkpoints of this session are not in this home."
 _PAGE = 500
 _log = logging.getLogger(__name__)
@@ -136,23 +139,26 @@ class Undo:
         await session.inbox.start_next()
         return Reverted(done.undo, done.written, done.removed, done.merged)
 
-    async def rewind(self, op: SessionRewind) -> Rewound:
+    async def rewind(self, op: SessionUndo) -> Rewound:
         """Back to before a turn. What it takes away stays in the store, and can be brought again."""
+        paths = _limits(op)
         async with self._alone():
             first = await self._session.runtime.store.turn_start(self._session.id, op.turn)
             if first is None:
                 raise OpenAgentError("not_found", f"The session has no turn {op.turn}.")
-            stopped = await self._stop_started_since(op.turn)
-            done = await self._rewind(op, first)
+            stopped = [] if paths else await self._stop_started_since(op.turn)
+            done = await self._rewind(op, first, paths)
         await self._session.inbox.start_next()
         return msgspec.structs.replace(done, stopped=stopped)
 
-    async def _rewind(self, op: SessionRewind, first: int) -> Rewound:
+    async def _rewind(self, op: SessionUndo, first: int, paths: list[str]) -> Rewound:
         session, restored = self._session, None
+        if paths and await self._wrote_elsewhere(op.turn):
+            raise OpenAgentError("not_found", _NOT_HERE)
         if op.files:
             overwrite = op.others == "overwrite"
             restored = await self._writes.rewind(
-                session.workspace, session.id, op.turn, git_state=op.git_state, overwrite=overwrite, paths=op.paths
+                session.workspace, session.id, op.turn, git_state=op.git_state, overwrite=overwrite, paths=paths
             )
         undo = restored.undo if restored else token_hex(6)
         record = None
@@ -172,9 +178,11 @@ class Undo:
             rewound=record.hidden if record else [],
             undo=undo,
             others=[left.path for left in restored.others[:TOLD]] if restored else [],
+            reverted=", ".join(paths[:_NAMED]) + f", and {len(paths) - _NAMED} more" * (len(paths) > _NAMED),
         )
         given = {"files": op.files, "conversation": op.conversation, "git_state": op.git_state, "others": op.others}
-        audit = [_audit("rewind", op.turn, undo, restored, **given)]
+        limit = {"paths": paths[:TOLD]} if paths else {}
+        audit = [_audit("rewind", op.turn, undo, restored, **given, **limit)]
         await session.record(done, rows=Rows(collection=record, audit=audit), changes=changes, op_id=op.id)
         self._begin_anew()
         return _told(op.turn, undo, restored, git=op.git_state, missing=missing)
@@ -285,6 +293,24 @@ class Undo:
         undone = [each.id for each in since if each.collector != REWIND and (each.hidden or each.replaced)]
         hidden = [(first, session.info.message_count)]
         return CollectionRecord(hidden=hidden, collector=REWIND, undone=undone)
+
+
+def _limits(op: SessionUndo) -> list[str]:
+    """The paths as the workspace names them. What cannot be understood is refused: it must not mean everything."""
+    if not op.files and not op.conversation:
+        raise OpenAgentError("bad_op", "With neither files nor conversation there is nothing to undo.")
+    if op.paths and not op.files:
+        raise OpenAgentError("bad_op", "Paths limit which files are undone, and no files were asked for.")
+    if op.paths and op.git_state:
+        raise OpenAgentError("bad_op", "The repository's state cannot be limited to paths. Nothing was undone.")
+    for path in op.paths:
+        if not path or path.startswith("/") or ".." in path.split("/"):
+            raise OpenAgentError(
+                "bad_op",
+                f"{path[:300]!r} is not a path from the workspace's root. Nothing was undone.",
+                hint="Write it as `openagent diff` shows it.",
+            )
+    return [posixpath.normpath(path) for path in op.paths]
 
 
 def _unseen(problem: Exception) -> ErrorInfo:

@@ -68,7 +68,7 @@ from openagent.protocol.sessions import (
     Snapshot,
 )
 from openagent.protocol.tools import ToolRan, ToolRun
-from openagent.protocol.undo import Changes, Rewound, SessionChanges, SessionRewind, SessionUnrewind
+from openagent.protocol.undo import Changes, Rewound, SessionChanges, SessionRedo, SessionUndo
 from openagent.protocol.usage import SessionUsage
 from openagent.protocol.version import PROTOCOL_MAJOR, PROTOCOL_VERSION
 
@@ -165,8 +165,8 @@ class Daemon:
                 SessionImport.handled_by(self._session_import),
                 MessageSend.handled_by(self._message_send),
                 TurnCancel.handled_by(self._turn_cancel),
-                SessionRewind.handled_by(self._session_rewind),
-                SessionUnrewind.handled_by(self._session_unrewind),
+                SessionUndo.handled_by(self._session_undo),
+                SessionRedo.handled_by(self._session_redo),
                 SessionChanges.handled_by(self._session_changes),
                 MessagesPage.handled_by(self._messages_page),
                 MessageRaw.handled_by(self._message_raw),
@@ -480,7 +480,7 @@ class Daemon:
         session = await (await self._manager()).get(op.session)
         return Cancelled(was_running=await session.cancel(by=connection.name))
 
-    async def _session_rewind(self, connection: Connection, op: SessionRewind) -> Rewound:
+    async def _session_undo(self, connection: Connection, op: SessionUndo) -> Rewound:
         manager = await self._manager()
         session = await manager.get(op.session)
         others = [each for each in manager.all_loaded if each is not session and each.running]
@@ -488,7 +488,7 @@ class Daemon:
         done = await session.undo.rewind(op)
         return msgspec.structs.replace(done, beside=beside)
 
-    async def _session_unrewind(self, connection: Connection, op: SessionUnrewind) -> Rewound:
+    async def _session_redo(self, connection: Connection, op: SessionRedo) -> Rewound:
         return await (await (await self._manager()).get(op.session)).undo.unrewind(op.undo, op.id)
 
     async def _session_changes(self, connection: Connection, op: SessionChanges) -> Changes:

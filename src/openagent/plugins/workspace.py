@@ -138,7 +138,8 @@ class Writes(Protocol):
     ) -> Restored | None:
         """Takes back what the session wrote from a turn on, and nothing else. None when it wrote nothing.
 
-        What others changed since stays as it is, unless it is to be overwritten, all of it or some `paths`.
+        With `paths` only these files, and what is in these folders; one that the session has not written is refused,
+        and nothing is done. What others changed since stays as it is, unless it is to be overwritten.
         """
         ...
 

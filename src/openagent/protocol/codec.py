@@ -23,6 +23,8 @@ class _OpHead(msgspec.Struct):
 
 _head_decoder = msgspec.json.Decoder(_OpHead)
 KNOWN_OPS = frozenset(BY_TAG)
+_REPLACED = {"session.rewind": "session.undo", "session.unrewind": "session.redo"}
+"""Ops of older clients that would now do something else than those were told."""
 
 
 def frame(body: bytes) -> bytes:
@@ -59,7 +61,13 @@ def _explain(data: bytes | bytearray | memoryview | str, problem: Exception) -> 
         head = _head_decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return UndecodableOp("bad_frame", f"The frame is not a JSON object with an op: {problem}.")
-    if head.op not in KNOWN_OPS:
+    if head.op in _REPLACED:
+        error = UndecodableOp(
+            "version_mismatch",
+            f"This client is older than the daemon, where {head.op!r} is {_REPLACED[head.op]!r}. Nothing was done.",
+            hint="Close the client and start it again; in a browser, reload the page.",
+        )
+    elif head.op not in KNOWN_OPS:
         error = UndecodableOp(
             "unknown_op",
             f"There is no op named {head.op!r}." if head.op else "The frame names no op.",

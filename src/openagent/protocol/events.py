@@ -848,7 +848,7 @@ class CheckpointRestored(Event, frozen=True, kw_only=True, tag="checkpoint.resto
             when="undo conversation",
         ),
         Line(
-            "Went back to before turn {turn}.",
+            "Undid the changes to files since turn {turn}.",
             "warning",
             hint="[{others:files} that others changed stayed as they are.]",
             when="undo !conversation !reverted",
@@ -873,13 +873,13 @@ class CheckpointRestored(Event, frozen=True, kw_only=True, tag="checkpoint.resto
     rewound: list[tuple[int, int]] = []
     """Ranges of message numbers that were taken back: still stored, no longer part of the conversation."""
     undo: str = ""
-    """What takes the rewind back, with `session.unrewind`."""
+    """What brings it back, with `session.redo`."""
     returned: list[tuple[int, int]] = []
     """Ranges of message numbers that are part of the conversation again: a rewind was taken back."""
     others: list[str] = []
     """What others changed since, and was left as it is; the first paths of them."""
     reverted: str = ""
-    """The one file that all this is about; empty: everything since the turn."""
+    """The files and folders that all this is about; empty: everything since the turn."""
 
 
 class McpServerStatus(Event, frozen=True, kw_only=True, tag="mcp.status"):

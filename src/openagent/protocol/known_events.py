@@ -129,7 +129,7 @@ LINES = {
             when="undo conversation",
         ),
         Line(
-            "Went back to before turn {turn}.",
+            "Undid the changes to files since turn {turn}.",
             "warning",
             hint="[{others:files} that others changed stayed as they are.]",
             when="undo !conversation !reverted",

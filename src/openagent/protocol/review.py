@@ -53,7 +53,7 @@ class Reverted(Struct, frozen=True, omit_defaults=True):
     """What a revert did."""
 
     undo: str
-    """What brings it back, with `session.unrewind`."""
+    """What brings it back, with `session.redo`."""
     written: list[str] = []
     """Files that were written."""
     removed: list[str] = []

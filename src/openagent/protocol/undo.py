@@ -55,7 +55,7 @@ class Rewound(Struct, frozen=True, omit_defaults=True):
     turn: int
     """The turn that was taken back, with those after it."""
     undo: str = ""
-    """What takes the rewind back, with `session.unrewind`."""
+    """What takes the rewind back, with `session.redo`."""
     written: list[str] = []
     """Files that were brought back."""
     removed: list[str] = []
@@ -74,36 +74,37 @@ class Rewound(Struct, frozen=True, omit_defaults=True):
     """Other sessions in the middle of a turn in this folder: nothing of theirs was touched."""
 
 
-class SessionRewind(
-    Op[Rewound], tag="session.rewind", needs="chat", tells=True, routes=POST("/api/agents/{id=session}/rewind")
+class SessionUndo(
+    Op[Rewound], tag="session.undo", needs="chat", tells=True, routes=POST("/api/agents/{id=session}/undo")
 ):
-    """Back to before a turn. Nothing is destroyed: the messages stay stored, and the files can be brought back."""
+    """Undo what a session wrote from a turn on. The conversation stays, unless it is asked for. `session.redo` brings
+    everything back."""
 
     session: str
     """The session, by its id or the beginning of it."""
     turn: int
-    """The first turn that is taken back."""
+    """The first turn that is undone, with those after it."""
+    paths: list[str] = []
+    """Only these files, and all in these folders, from the workspace's root; none: every file."""
     files: bool = True
-    """Files go back."""
-    conversation: bool = True
-    """The conversation goes back."""
+    """Undo the changes to files."""
+    conversation: bool = False
+    """Also take the turns out of the conversation, for which the whole turns count, whatever `paths` says."""
     git_state: bool = False
     """Also the repository's HEAD, branches and index."""
     others: Literal["keep", "overwrite"] = "keep"
     """What becomes of files that others changed since, or may have written: they stay as they are, or go back too."""
-    paths: list[str] = []
-    """Files that go back although others changed them since."""
 
 
-class SessionUnrewind(
-    Op[Rewound], tag="session.unrewind", needs="chat", tells=True, routes=POST("/api/agents/{id=session}/unrewind")
+class SessionRedo(
+    Op[Rewound], tag="session.redo", needs="chat", tells=True, routes=POST("/api/agents/{id=session}/redo")
 ):
-    """Take a rewind back: files and conversation, but for what others did since."""
+    """Bring back what an undo or a revert took: files and conversation, but for what others did since."""
 
     session: str
     """The session, by its id or the beginning of it."""
     undo: str
-    """As the rewind's answer and its event name it."""
+    """As the answer to the undo and its event name it."""
 
 
 class SessionChanges(

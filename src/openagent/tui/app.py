@@ -41,7 +41,7 @@ from openagent.protocol.sessions import (
 )
 from openagent.protocol.setup import FolderTrust, SetupShow
 from openagent.protocol.tools import ToolsList
-from openagent.protocol.undo import LeftAlone, SessionChanges, SessionRewind, SessionUnrewind
+from openagent.protocol.undo import LeftAlone, SessionChanges, SessionRedo, SessionUndo
 from openagent.tui import keys, preferences
 from openagent.tui.attention import Attention, Shown
 from openagent.tui.banner import Banner
@@ -978,29 +978,51 @@ class OpenAgent(App[None]):
         await self.view.change(change)
 
     async def rewind(self, view: SessionView, turn: str) -> None:
-        done = await view.ask(lambda client: SessionRewind(id=client.next_id(), session=view.session, turn=int(turn)))
+        from openagent.tui import choices, picker
+
+        title = f"Back to before turn {turn}: undo …"
+        self._pick(picker.Picker(title, choices.what_goes_back(), empty=""), partial(self._rewind, view, int(turn)))
+
+    async def _rewind(self, view: SessionView, turn: int, what: str) -> None:
+        await self.undo(view, turn, files="files" in what, conversation="conversation" in what)
+
+    async def undo(
+        self, view: SessionView, turn: int, *, files: bool = True, conversation: bool = False, paths: Sequence[str] = ()
+    ) -> None:
+        done = await view.ask(
+            lambda client: SessionUndo(
+                id=client.next_id(),
+                session=view.session,
+                turn=turn,
+                files=files,
+                conversation=conversation,
+                paths=list(paths),
+            )
+        )
         if done is not None:
-            files = len(done.written) + len(done.removed)
-            self.notify(clean(f"Back to before turn {turn}; {files} files restored."), markup=False)
+            changed = len(done.written) + len(done.removed)
+            self.notify(clean(f"Back to before turn {turn}; {changed} files restored."), markup=False)
             if done.others:
-                self._offer_others(view, int(turn), done.others)
+                self._offer_others(view, turn, done.others)
 
     def _offer_others(self, view: SessionView, turn: int, others: Sequence[LeftAlone]) -> None:
         from openagent.tui import choices, picker
 
         title = "Others changed these since: they stay, unless you choose"
-        self._pick(picker.Picker(title, choices.left_alone(others), empty=""), partial(self._overwrite, view, turn))
+        every = [left.path for left in others]
+        self._pick(
+            picker.Picker(title, choices.left_alone(others), empty=""), partial(self._overwrite, view, turn, every)
+        )
 
-    async def _overwrite(self, view: SessionView, turn: int, chosen: str) -> None:
+    async def _overwrite(self, view: SessionView, turn: int, every: list[str], chosen: str) -> None:
         """`chosen` is a path, or empty for all."""
         await view.ask(
-            lambda client: SessionRewind(
+            lambda client: SessionUndo(
                 id=client.next_id(),
                 session=view.session,
                 turn=turn,
-                conversation=False,
-                others="keep" if chosen else "overwrite",
-                paths=[chosen] if chosen else [],
+                others="overwrite",
+                paths=[chosen] if chosen else every,
             ),
         )
 
@@ -1009,7 +1031,7 @@ class OpenAgent(App[None]):
         if not view.undo:
             self.notify("No rewind was made since this session was opened here.", severity="warning", markup=False)
             return
-        done = await view.ask(lambda client: SessionUnrewind(id=client.next_id(), session=view.session, undo=view.undo))
+        done = await view.ask(lambda client: SessionRedo(id=client.next_id(), session=view.session, undo=view.undo))
         if done is not None:
             self.notify("The rewind is taken back.", markup=False)
 

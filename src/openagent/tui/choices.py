@@ -208,6 +208,20 @@ def turns(client: Current, session: str) -> Load:
     return load
 
 
+def what_goes_back() -> Load:
+    """The conversation is never taken back unasked."""
+
+    async def load() -> Sequence[Choice]:
+        told = {
+            "files": "files only; the conversation stays",
+            "files conversation": "files and conversation",
+            "conversation": "conversation only; the files stay",
+        }
+        return [Choice(each, Content(words), words) for each, words in told.items()]
+
+    return load
+
+
 def left_alone(others: Sequence[LeftAlone]) -> Load:
     """What a rewind did not touch; the first choice stands for all of it."""
 

@@ -13,7 +13,7 @@ from textual.app import SuspendNotSupported
 
 from openagent.client import agents_file
 from openagent.client.text import clean, cost, one_line
-from openagent.client.turns import newest_turn
+from openagent.client.turns import newest_turn_with_changes
 from openagent.protocol.context import ContextCollect
 from openagent.protocol.sessions import MODES, SessionFork, SettingsChange
 from openagent.protocol.undo import SessionChanges
@@ -137,16 +137,22 @@ async def diff(app: "OpenAgent", turn: str) -> None:
     app.push_screen(Pager(f"Changed: {files} +{added} −{removed}", text, app.keys))
 
 
-async def undo(app: "OpenAgent", _: str) -> None:
+async def undo(app: "OpenAgent", given: str) -> None:
+    """The files of the last turn that changed some, or only those that are named. The conversation stays."""
     view = app.view
     if view.is_draft:
         view.say_that_nothing_was_said()
         return
-    turn = await newest_turn(app.link.client, view.session)
+    try:
+        paths = shlex.split(given)
+    except ValueError:
+        _warn(app, f"A quotation mark is missing in: {given}")
+        return
+    turn = await newest_turn_with_changes(app.link.client, view.session)
     if not turn:
-        app.notify("There is no turn to take back.", markup=False)
+        app.notify("There are no changes to files left to undo.", markup=False)
     else:
-        await app.rewind(view, str(turn))
+        await app.undo(view, turn, paths=paths)
 
 
 async def fork(app: "OpenAgent", name: str) -> None:

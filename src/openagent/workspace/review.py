@@ -143,7 +143,7 @@ def revert(trail: Trail, part: Part, found: Found) -> Restored:
         made = _made([write for write in standing if part.turn in (None, write.turn)], merge_text)
         file = _asked_for(trail, made, part)
         history, turn = _steps(trail, reader, made, file, part)
-        goal = plan(trail.files, history, merge_text, lambda _path: False)
+        goal = plan(trail.files, history, merge_text)
         if goal.others:
             raise _refused(f"{shown(goal.others[0][0])} was {goal.others[0][1]} in the same place")
         if not goal.wanted:

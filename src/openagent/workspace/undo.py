@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from openagent.filesystem.beneath import opened_root
 from openagent.plugins.workspace import Restored
+from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.undo import ChangedFile
 from openagent.workspace.apply import Apply
 from openagent.workspace.diffs import tree_changes
@@ -32,9 +33,10 @@ class Request(Struct, frozen=True):
     git_state: bool
     overwrite: bool
     paths: frozenset[str]
+    """Files and folders, as they are shown; empty: everything."""
 
-    def overwrites(self, path: bytes) -> bool:
-        return self.overwrite or shown(path) in self.paths
+    def concerns(self, path: str) -> bool:
+        return not self.paths or any(_holds(each, path) for each in self.paths)
 
 
 def take_back(trail: Trail, wish: Request, found: Found) -> Restored | None:
@@ -42,16 +44,19 @@ def take_back(trail: Trail, wish: Request, found: Found) -> Restored | None:
     entries = trail.journal.read(wish.session)
     standing = [write for write in writes_of(entries) if write.turn >= wish.turn and not write.taken_by]
     moved = _moved(entries, wish.turn)
+    if wish.paths:
+        _check(trail, wish, standing)
+        standing = [write for write in standing if wish.concerns(shown(write.change.path))]
     if not standing and not (moved and wish.git_state):
         return None
-    own = [write for write in standing if not write.shared or wish.overwrites(write.change.path)]
+    own = [write for write in standing if not write.shared or wish.overwrite]
     unsure = {write.change.path: write.shared for write in standing if write.shared} if not wish.overwrite else {}
     by_path: dict[bytes, list[Change]] = {}
     for write in own:
         by_path.setdefault(write.change.path, []).append(write.change)
     history = {path: steps_back(changes) for path, changes in by_path.items()}
     with BlobReader(trail.store.directory) as reader:
-        goal = plan(trail.files, history, text_merger(trail.store.objects, reader), wish.overwrites)
+        goal = plan(trail.files, history, text_merger(trail.store.objects, reader), overwrite=wish.overwrite)
         before = trail.store.checkpoint(trail.snapshot(), wish.session, wish.turn, "before_restore")
         touched, kept = carry_out(trail, reader, goal, found)
         git: Git = "untouched", ""
@@ -63,12 +68,38 @@ def take_back(trail: Trail, wish: Request, found: Found) -> Restored | None:
     taken = [(write.number, write.change.path) for write in own if write.change.path not in failed]
     others = [
         *goal.others,
-        *((path, why) for path, why in unsure.items() if path not in by_path and not wish.overwrites(path)),
+        *((path, why) for path, why in unsure.items() if path not in by_path),
     ]
     entry = Entry(0, 0, "rewind", wish.turn, touched=touched, undo=wish.undo, taken=taken, before=before.id)
     entry.repository = was if git[0] == "restored" else b""
     trail.journal.append(wish.session, entry)
     return restored(touched, goal, kept=kept, others=others, undo=wish.undo, before=before.id, git=git)
+
+
+def _check(trail: Trail, wish: Request, standing: Sequence[Write]) -> None:
+    """Whoever names paths gets exactly those undone, or an error and nothing."""
+    for path in sorted(wish.paths):
+        written = [write.change.path for write in standing if _holds(path, shown(write.change.path))]
+        if not written:
+            raise OpenAgentError(
+                "not_found",
+                f"No change to {path[:300]} from turn {wish.turn} on is left to undo. Nothing was undone.",
+                hint="Paths start at the workspace's root. `openagent diff` shows what the session changed.",
+            )
+        depth = path.count("/") + 1
+        if path != "." and len({b"/".join(each.split(b"/")[:depth]) for each in written}) > 1:
+            raise OpenAgentError("not_found", f"Two files are shown as {path[:300]}. Nothing was undone.")
+    for file in changes_of(trail, wish.session, wish.turn, since=True):
+        if file.old_path and wish.concerns(file.path) and not wish.concerns(file.old_path):
+            raise OpenAgentError(
+                "bad_op",
+                f"{file.path} was {file.old_path} before, and would be gone under both names. Nothing was undone.",
+                hint="Name both paths.",
+            )
+
+
+def _holds(path: str, other: str) -> bool:
+    return path in (".", other) or other.startswith(f"{path}/")
 
 
 def put_again(trail: Trail, session: str, undo: str, found: Found) -> Restored | None:
@@ -78,7 +109,7 @@ def put_again(trail: Trail, session: str, undo: str, found: Found) -> Restored |
         return None
     history = {change.path: [Step(change.after, change.before)] for change in rewind.touched}
     with BlobReader(trail.store.directory) as reader:
-        goal = plan(trail.files, history, text_merger(trail.store.objects, reader), lambda _path: False)
+        goal = plan(trail.files, history, text_merger(trail.store.objects, reader))
         before = trail.store.checkpoint(trail.snapshot(), session, rewind.turn, "before_restore")
         touched, kept = carry_out(trail, reader, goal, found)
         git: Git = "untouched", ""

@@ -1,6 +1,6 @@
 """Which paths become what when writes are taken back, so that nothing of what others wrote is lost."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from openagent.workspace.merge import MergeText
@@ -8,7 +8,7 @@ from openagent.workspace.states import Change, Draft, State, parents, state_at
 from openagent.workspace.tree import Folder, Manifest
 
 CHANGED_SINCE = "changed by others since"
-IN_THE_WAY = "something of others is in its place"
+IN_THE_WAY = "something else is in its place"
 
 
 class Clash:
@@ -49,7 +49,7 @@ def plan(
     present: Manifest,
     history: Mapping[bytes, Sequence[Step]],
     merge_text: MergeText,
-    overwrite: Callable[[bytes], bool],
+    overwrite: bool = False,
 ) -> Goal:
     """`history` has the steps of every path, in the order in which they are taken."""
     wanted: dict[bytes, State | None] = {}
@@ -58,7 +58,7 @@ def plan(
     for path, steps in sorted(history.items()):
         now = state_at(present.root, path)
         result, clean, whole = _walk(now, steps, merge_text)
-        if not whole and overwrite(path):
+        if not whole and overwrite:
             result, clean = steps[-1].wanted, True
         elif not whole:
             others.append((path, CHANGED_SINCE))

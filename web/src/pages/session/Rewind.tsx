@@ -32,7 +32,8 @@ export default function Rewind(props: Props) {
 function Form({ conversation, turn, choose, close }: Props) {
   const { info } = conversation
   const [files, setFiles] = useState(true)
-  const [talk, setTalk] = useState(true)
+  const [talk, setTalk] = useState(false)
+  const [spared, setSpared] = useState<ReadonlySet<string>>(new Set())
   const [busy, setBusy] = useState(false)
   const [left, setLeft] = useState<LeftAlone[]>([])
   const changes = useQuery({
@@ -40,14 +41,27 @@ function Form({ conversation, turn, choose, close }: Props) {
     queryFn: () => daemon.request('session.changes', { session: info.id, turn, since: true }),
   })
   const found = changes.data?.files ?? []
+  const chosen = found.filter(({ path }) => !spared.has(path))
+  const spare = (path: string) => {
+    const next = new Set(spared)
+    if (!next.delete(path)) next.add(path)
+    setSpared(next)
+  }
   const rewind = async () => {
     setBusy(true)
-    const done = await act('session.rewind', { session: info.id, turn, files, conversation: talk })
+    const some = chosen.length < found.length
+    const done = await act('session.undo', {
+      session: info.id,
+      turn,
+      files: files && !(some && chosen.length === 0),
+      conversation: talk,
+      paths: files && some ? chosen.flatMap(pathsOf) : [],
+    })
     setBusy(false)
     if (!done) return
     if (done.others?.length) setLeft(done.others)
     else close()
-    tellRewound(info.id, turn, files ? found : [], done)
+    tellRewound(info.id, turn, files ? chosen : [], done)
   }
   if (left.length > 0) return <Left session={info.id} turn={turn} left={left} close={close} />
   return (
@@ -78,24 +92,34 @@ function Form({ conversation, turn, choose, close }: Props) {
           ) : (
             <>
               <p className="dim">
-                {filesWords(found.length)} {found.length === 1 ? 'goes' : 'go'} back:
+                {filesWords(chosen.length)} {chosen.length === 1 ? 'goes' : 'go'} back
+                {chosen.length < found.length ? ', the others stay:' : ':'}
               </p>
               {found.map((file) => (
-                <Change key={file.path} file={file} />
+                <Change
+                  key={file.path}
+                  file={file}
+                  chosen={!spared.has(file.path)}
+                  choose={found.length > 1 ? () => spare(file.path) : undefined}
+                />
               ))}
             </>
           )}
         </section>
       )}
       <p className="dim">
-        Only what this session wrote is taken back. Nothing is destroyed: what was said stays readable, and the rewind
-        itself can be taken back.
+        Only what this session wrote is undone. Nothing is lost: messages stay readable, and you can redo all of it.
       </p>
       <div className="dialog-actions">
         <Button variant="default" onClick={close}>
           Cancel
         </Button>
-        <Button loading={busy} disabled={!files && !talk} onClick={() => void rewind()} data-autofocus>
+        <Button
+          loading={busy}
+          disabled={!talk && !(files && chosen.length > 0)}
+          onClick={() => void rewind()}
+          data-autofocus
+        >
           Rewind
         </Button>
       </div>
@@ -109,7 +133,7 @@ function Left({ session, turn, left, close }: { session: string; turn: number; l
   const [busy, setBusy] = useState(false)
   const overwrite = async () => {
     setBusy(true)
-    const done = await act('session.rewind', { session, turn, conversation: false, paths: chosen })
+    const done = await act('session.undo', { session, turn, others: 'overwrite', paths: chosen })
     setBusy(false)
     if (done) close()
   }
@@ -135,16 +159,24 @@ function Left({ session, turn, left, close }: { session: string; turn: number; l
   )
 }
 
-function Change({ file }: { file: ChangedFile }) {
+/** A renamed file goes back to its old name, so both names are meant. */
+function pathsOf({ path, old_path: old }: ChangedFile): string[] {
+  return old ? [path, old] : [path]
+}
+
+function Change({ file, chosen, choose }: { file: ChangedFile; chosen: boolean; choose?: () => void }) {
   const [open, setOpen] = useState(false)
   return (
     <div className="rewind-file">
-      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
-        <span className={`mono change-${file.status}`}>{file.status}</span>
-        <span className="mono cut">{file.path}</span>
-        <span className="dim">{changeNotes(file).join(', ')}</span>
-        <Churn added={file.added} removed={file.removed} />
-      </button>
+      <div className="rewind-head">
+        {choose && <Checkbox size="xs" aria-label={`Undo ${file.path}`} checked={chosen} onChange={choose} />}
+        <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
+          <span className={`mono change-${file.status}`}>{file.status}</span>
+          <span className="mono cut">{file.path}</span>
+          <span className="dim">{changeNotes(file).join(', ')}</span>
+          <Churn added={file.added} removed={file.removed} />
+        </button>
+      </div>
       {open &&
         (file.binary ? (
           <p className="dim">Not a text.</p>

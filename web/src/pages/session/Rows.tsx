@@ -218,7 +218,7 @@ function NoteRow({ session, note }: { session: string; note: Note }) {
         <Button
           size="compact-xs"
           variant="subtle"
-          onClick={() => void act('session.unrewind', { session, undo: note.undo ?? '' })}
+          onClick={() => void act('session.redo', { session, undo: note.undo ?? '' })}
         >
           Take the rewind back
         </Button>

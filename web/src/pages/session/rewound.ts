@@ -14,7 +14,7 @@ export function tellRewound(session: string, turn: number, previewed: ChangedFil
     tone: kept.length > 0 ? 'warn' : 'plain',
     title: `Back to before turn ${turn}`,
     text: kept.length > 0 ? `Could not be restored: ${kept.join('; ')}` : restoredWords(previewed, done),
-    action: undo ? { label: 'Bring it back', run: () => void act('session.unrewind', { session, undo }) } : undefined,
+    action: undo ? { label: 'Bring it back', run: () => void act('session.redo', { session, undo }) } : undefined,
   })
 }
 

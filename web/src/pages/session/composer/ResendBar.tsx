@@ -38,7 +38,7 @@ export default function ResendBar({ info, one, text, parts, done }: Props) {
     return true
   }
   const back = async () => {
-    const gone = await act('session.rewind', { session: info.id, turn: one.turn, files, conversation: true })
+    const gone = await act('session.undo', { session: info.id, turn: one.turn, files, conversation: true })
     if (!gone || !(await sendTo(info.id))) return
     const left = [...(gone.others ?? []).map(({ path }) => path), ...(gone.kept ?? [])]
     if (left.length > 0) tell({ tone: 'warn', title: 'Some files stayed as they are', text: left.join(', ') })

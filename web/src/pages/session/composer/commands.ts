@@ -53,7 +53,7 @@ export const BUILT_IN: Record<Name, Run | { elsewhere: string }> = {
   undo: goBack,
   redo: async ({ conversation }) => {
     const undo = conversation.notes.findLast((one) => one.undo)?.undo
-    if (undo) await act('session.unrewind', { session: conversation.info.id, undo })
+    if (undo) await act('session.redo', { session: conversation.info.id, undo })
     else note('Nothing was taken back that could come again.')
   },
   rewind: goBack,

@@ -136,7 +136,7 @@ function Files(props: { session: string; files: ReviewedFile[]; turn: number | n
       tone: 'plain',
       title: hunks.length > 0 ? 'The hunk is taken back' : 'The changes are taken back',
       text: `${file.path} is without them.${merged}`,
-      action: { label: 'Bring it back', run: () => void act('session.unrewind', { session, undo: done.undo }) },
+      action: { label: 'Bring it back', run: () => void act('session.redo', { session, undo: done.undo }) },
     })
   }
   const wholeOf = async (path: string) => {

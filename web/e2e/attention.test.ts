@@ -91,6 +91,31 @@ it('sorts sessions by who has to act, counts what needs the person everywhere al
   expect(await group(page, 'Archived').count()).toBe(1)
 })
 
+it('keeps what is typed while the palette loads', async () => {
+  const page = await house.visit('/')
+  await page.route(/\/Palette-.*\.js/, async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    await route.continue()
+  })
+  const { path } = await say('typed at once', 'say something')
+  await page.goto(`${house.url}${path}`)
+  const composer = page.getByRole('textbox', { name: 'Message' })
+  await composer.click()
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('between dark', { delay: 5 })
+  const search = page.getByPlaceholder('Search sessions, pages and commands …')
+  await search.waitFor()
+  await page.locator('.mantine-Spotlight-action', { hasText: 'Switch between dark and light' }).waitFor()
+  await page.keyboard.type(' and')
+  await expect.poll(() => search.inputValue()).toBe('between dark and')
+  expect(await page.locator('.palette-field').count()).toBe(0)
+  await page.keyboard.press('Escape')
+  await search.waitFor({ state: 'detached' })
+  expect(await composer.inputValue()).toBe('')
+  expect(await composer.evaluate((element) => element === document.activeElement)).toBe(true)
+  await page.close()
+})
+
 it('calls back who looks elsewhere when it was asked to, and does with the palette what a session can', async () => {
   const page = await house.visit('/')
   // What ended before the page knew of it counts as looked at.

@@ -15,9 +15,8 @@ import {
 } from '@tabler/icons-react'
 import { keepPreviousData } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useEffect, useMemo, useState } from 'react'
+import { useEffect, useMemo } from 'react'
 import { useAsk } from '@/lib/ask'
-import { useFocusBack } from '@/lib/focus-back'
 import { answering, folderName } from '@/lib/format'
 import { plainWords } from '@/lib/plain'
 import { signOut } from '@/lib/sign-out'
@@ -34,17 +33,23 @@ import { useOpenSession } from './palette-state'
 import { useShell } from './shell-state'
 import { useShortcuts } from './shortcuts'
 
-export default function Palette() {
+interface Props {
+  query: string
+  onQuery: (query: string) => void
+  /** Its field has the focus. */
+  onFocus: (field: HTMLInputElement) => void
+  onClose: () => void
+}
+
+export default function Palette({ query, onQuery, onFocus, onClose }: Props) {
   const navigate = useNavigate()
   useEffect(() => spotlight.open(), [])
-  useFocusBack()
   const { toggleColorScheme } = useMantineColorScheme()
   const cards = useOverview((state) => state.cards)
   const pages = usePages()
   const person = usePeople((state) => state.person)
   const open = useOpenSession((state) => state.open)
   const notifying = useNotify((state) => state.on)
-  const [query, setQuery] = useState('')
   const said = useSaid(query)
   const actions = useMemo<SpotlightActionGroupData[]>(() => {
     const sessions = Object.values(cards)
@@ -156,8 +161,8 @@ export default function Palette() {
       actions={actions}
       shortcut={null}
       query={query}
-      onQueryChange={setQuery}
-      onSpotlightClose={() => useShell.setState({ palette: false })}
+      onQueryChange={onQuery}
+      onSpotlightClose={onClose}
       limit={60}
       nothingFound="Nothing is called that."
       highlightQuery
@@ -165,7 +170,11 @@ export default function Palette() {
       overlayProps={{ backgroundOpacity: 0.5, blur: 0 }}
       maxHeight={420}
       transitionProps={{ duration: 100 }}
-      searchProps={{ leftSection: <IconSearch size={16} />, placeholder: 'Search sessions, pages and commands …' }}
+      searchProps={{
+        leftSection: <IconSearch size={16} />,
+        placeholder: 'Search sessions, pages and commands …',
+        onFocus: (event) => onFocus(event.currentTarget),
+      }}
     />
   )
 }

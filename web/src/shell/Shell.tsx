@@ -12,6 +12,7 @@ import { useOverview } from '@/state/overview'
 import { useBadge } from './badge'
 import { ConnectionBar } from './ConnectionBar'
 import { useNotifying } from './notifying'
+import { OpenPalette } from './OpenPalette'
 import { openPalette } from './palette-state'
 import { Rail } from './Rail'
 import { Refused } from './Refused'
@@ -64,7 +65,6 @@ export function Shell() {
   )
 }
 
-const Palette = later(() => import('./Palette'))
 const ShortcutHelp = later(() => import('./ShortcutHelp'))
 const Toasts = later(() => import('./Toasts'))
 const NewSession = later(() => import('@/parts/NewSession'))
@@ -89,7 +89,7 @@ function Overlays() {
       onCatch={tellProblem}
     >
       <Suspense>
-        {palette && <Palette />}
+        {palette && <OpenPalette />}
         {help && <ShortcutHelp />}
         {newSession && <NewSession />}
         {importing && <ImportSession />}

@@ -41,6 +41,7 @@ export const BUILT_IN: Record<Name, Run | { elsewhere: string }> = {
   new: () => useShell.setState({ newSession: true }),
   clear,
   resume: openPalette,
+  reopen: { elsewhere: 'Ctrl-K lists the sessions, the newest first.' },
   model: (here, name) => (name ? change(here, { model: name }) : press('.model-switch')),
   mode: (here, name) => (name ? oneOf(here, MODES, name, (mode) => ({ mode })) : press('.mode-switch')),
   thinking: (here, level) =>

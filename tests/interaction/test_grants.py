@@ -82,6 +82,25 @@ async def test_a_prefix_covers_what_comes_after_it_and_nothing_beside_it(tmp_pat
         assert asked_for == others
 
 
+async def test_an_approval_request_shows_what_cannot_be_seen(tmp_path: Path) -> None:
+    hidden = "make deploy #\u200b\u202eyolped\ufe0f\U000e0041\r\x1b[2K\u00a0\u00ad ⚠️"
+    seen = "make deploy #<U+200B><U+202E>yolped<U+FE0F><U+E0041><U+000D><U+001B>[2K<U+00A0><U+00AD> ⚠️"
+    async with at_a_question(tmp_path, shell(hidden), write("a.txt", "b\u200d\r\n")) as (_, client, attachment, asking):
+        assert (asking.ask.summary, asking.ask.arguments) == (seen, {"command": seen})
+        told = {choice.id: choice.covers for choice in asking.ask.choices}
+        assert list(told) == ["once", "session", "always"]
+        assert told["session"] == f"Exactly `{seen}`, for the rest of this session."
+        await answer(client, asking, decision="allow", scope="session")
+        (grant,) = await listed(client, attachment.session)
+        assert grant.covers == f"Exactly `{seen}`."
+        again = await asked(attachment)
+        assert again.ask.arguments == {"path": "a.txt", "content": "b<U+200D>\r\n"}
+        assert "+b<U+200D>" in again.ask.diff
+        await answer(client, again, decision="allow")
+        await goes_on(attachment)
+    assert next(tmp_path.rglob("a.txt")).read_bytes() == "b\u200d\r\n".encode()
+
+
 async def test_the_narrower_choice_covers_just_these_words(tmp_path: Path) -> None:
     steps = shell("make test"), shell("make test"), shell("make test -k")
     async with at_a_question(tmp_path, *steps) as (_, client, attachment, asking):

@@ -23,12 +23,21 @@ class Labelled(NamedTuple):
     full: str
     risk: str
     note: str
+    unread: bool
+    """It is asked about in a jail too, in every mode that runs commands."""
 
 
 def labelled_commands() -> list[Labelled]:
     groups = tomllib.loads(Path(__file__).with_name("commands.toml").read_text())["group"]
     return [
-        Labelled(command, group["expect"], group.get("full", "allow"), group.get("risk", ""), group["note"])
+        Labelled(
+            command,
+            group["expect"],
+            group.get("full", "allow"),
+            group.get("risk", ""),
+            group["note"],
+            group.get("unread", False),
+        )
         for group in groups
         for command in group["commands"]
     ]

@@ -36,12 +36,18 @@ def test_no_dangerous_command_is_allowed(note: str, mode: Mode) -> None:
 
 
 @pytest.mark.parametrize("note", NOTES)
-def test_full_mode_stops_what_is_never_allowed_and_asks_for_nothing_in_a_jail(note: str) -> None:
+def test_full_mode_stops_what_is_never_allowed_and_asks_in_a_jail_only_about_what_it_cannot_read(note: str) -> None:
     assert not [
         (labelled.command, decision)
         for labelled in noted(note)
-        if (decision := decided(labelled.command, "full")).kind != ("deny" if labelled.expect == "deny" else "allow")
+        if (decision := decided(labelled.command, "full")).kind
+        != ("deny" if labelled.expect == "deny" else "ask" if labelled.unread else "allow")
     ]
+
+
+@pytest.mark.parametrize("note", NOTES)
+def test_auto_asks_about_what_it_cannot_read(note: str) -> None:
+    assert not [each for each in noted(note) if each.unread and decided(each.command, "auto").kind != "ask"]
 
 
 @pytest.mark.parametrize("note", NOTES)
@@ -100,7 +106,7 @@ def test_edits_lets_plain_changes_of_the_workspace_run_from_the_shell_too(comman
         ("rm -rf build", ""),
         ("git reset --hard && git commit -m x", ""),
         ("echo x > /tmp/a; cp a ~/b", ""),
-        ("echo 'unfinished", ""),
+        ("echo 'unfinished", "builtin:not-understood"),
         ("docker compose up -d", "builtin:containers"),
         ("git push", "builtin:git-pushes"),
         ("npm publish", "builtin:publishes"),
@@ -110,7 +116,7 @@ def test_edits_lets_plain_changes_of_the_workspace_run_from_the_shell_too(comman
         ("rm -rf .git", "builtin:deletes-repository"),
     ],
 )
-def test_auto_asks_only_about_what_leaves_the_jail(command: str, rule: str) -> None:
+def test_auto_asks_only_about_what_leaves_the_jail_or_cannot_be_read(command: str, rule: str) -> None:
     decision = decided(command, "auto")
     assert (decision.kind, decision.wall) == ("ask" if rule else "allow", "write")
     assert not rule or decision.rule == rule

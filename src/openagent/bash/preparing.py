@@ -14,10 +14,10 @@ DOCUMENT, HERE_STRING, READ_WRITE, BRACE, QUOTE = "\ue001", "\ue002", "\ue003", 
 """`< DOCUMENT 0`: the first here-document. `< HERE_STRING word`, `> READ_WRITE word`. An unquoted `{` that starts no
 group. A double quote inside a here-document."""
 
-_NAME = r"\$(?:[A-Za-z_]\w*|[\d$])|\$(?![@*#?!\[-])"
+_NAME = r"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9$])|\$(?![@*#?!\[-])"
 _COMMANDS = re.compile(
     r"\\.?|'[^']*'?|\$'(?:\\.|[^'\\])*'?|\$\"|[\"`\n)]|\$?\(|\$\{|" + _NAME + r"|(?<![^\s;|&()`])#[^\n]*|"
-    r"<<<[ \t]*|<<|<>|(?<![^\s;|&()])\{[A-Za-z_]\w*\}(?=[<>])|\{(?![ \t\n])|\bcase\b|"
+    r"<<<[ \t]*|<<|<>|(?<![^\s;|&()])\{[A-Za-z_][A-Za-z0-9_]*\}(?=[<>])|\{(?![ \t\n])|\bcase\b|"
     r"(?<!\S)(?:!(?=[ \t])|time(?=[ \t]+[({]))",
     re.DOTALL,
 )

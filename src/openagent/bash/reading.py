@@ -31,11 +31,11 @@ _QUOTES = frozenset(("string", "raw_string", "ansi_c_string"))
 _CLAUSES = frozenset(("elif_clause", "else_clause", "do_group"))
 _SEPARATORS = frozenset((";", "&", "\n", ";;", ";&", ";;&"))
 _RESERVED = re.compile(r"!|[{}]|\[\[|\]\]|if|then|elif|else|fi|for|select|while|until|do|done|case|esac|in|function")
-_CALCULATION = re.compile(r"[\w \t\n+\-*/%<>=!&|^~?:,()\[\]#;]*")
-_PARAMETER = re.compile(r"([A-Za-z_]\w*|[0-9]+|[@*?$!#-])(\[[^\]$`]*\])?(:?[-=?+]|##?|%%?|//?|\^\^?|,,?|:)?")
-_LENGTH = re.compile(r"#(?:[A-Za-z_]\w*|[0-9@*])(?:\[[^\]$`]*\])?")
-_ASSIGNED = re.compile(r"[A-Za-z_]\w*(?:\[|\+?=)")
-_SUBSCRIPT = re.compile(r"\w+\[(?:[^\]$`'\"\\]|\$\w+|\$\{\w+\})*\]")
+_CALCULATION = re.compile(r"[\w \t\n+\-*/%<>=!&|^~?:,()\[\]#;]*", re.ASCII)
+_PARAMETER = re.compile(r"([A-Za-z_]\w*|[0-9]+|[@*?$!#-])(\[[^\]$`]*\])?(:?[-=?+]|##?|%%?|//?|\^\^?|,,?|:)?", re.ASCII)
+_LENGTH = re.compile(r"#(?:[A-Za-z_]\w*|[0-9@*])(?:\[[^\]$`]*\])?", re.ASCII)
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*(?:\[|\+?=)", re.ASCII)
+_SUBSCRIPT = re.compile(r"\w+\[(?:[^\]$`'\"\\]|\$\w+|\$\{\w+\})*\]", re.ASCII)
 _PLAIN = re.compile(r"[\w./:=@%+,-]+")
 _MARKS = re.compile("[\ue000-\ue0ff]")
 _HIDDEN_MARKS = {mark: 0xE010 + mark for mark in range(3)}
@@ -339,7 +339,7 @@ class Text:
             case "raw_string":
                 yield Piece(self._text(start + 1, end - 1), quoted=True)
             case "ansi_c_string":
-                yield Piece(decode_escapes(self._text(start + 2, end - 1)), quoted=True)
+                yield Piece(decode_escapes(self._text(start + 2, end - 1)).partition("\0")[0], quoted=True)
             case "simple_expansion":
                 yield self._state.expanded(self._text(start, end).strip()[1:], "", Value(""), quoted=quoted)
             case "expansion":

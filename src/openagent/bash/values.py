@@ -29,6 +29,7 @@ _WELL_KNOWN = {"HOME": "~", "IFS": " \t\n", "TMPDIR": "/tmp", "BASH": "/bin/bash
 _ANSI_ESCAPE = re.compile(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
 )
+_BYTES = re.compile("[\udc80-\udcff]+")
 _ANSI_SIMPLE = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
@@ -224,16 +225,21 @@ def _restored(text: str, kept: list[Piece]) -> Iterable[Piece]:
 
 def decode_escapes(text: str) -> str:
     """Backslash escapes, as in `$'…'`."""
-    return _ANSI_ESCAPE.sub(_decoded, text)
+    return _BYTES.sub(_character, _ANSI_ESCAPE.sub(_decoded, text))
+
+
+def _character(written: re.Match[str]) -> str:
+    """Byte by byte."""
+    return written[0].encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _decoded(escape: re.Match[str]) -> str:
-    hexadecimal = escape[1] or escape[2] or escape[3]
-    if hexadecimal:
+    if hexadecimal := escape[2] or escape[3]:
         number = int(hexadecimal, 16)
         return chr(number) if number <= 0x10FFFF else ""
-    if escape[4]:
-        return chr(int(escape[4], 8) & 0xFF)
+    if escape[1] or escape[4]:
+        byte = int(escape[1], 16) if escape[1] else int(escape[4], 8) & 0xFF
+        return chr(byte if byte < 0x80 else 0xDC00 + byte)
     if escape[5]:
         return chr(ord(escape[5].upper()) & 0x1F)
     return _ANSI_SIMPLE.get(escape[6], escape[6] if escape[6] in "\\'\"?" else "\\" + escape[6])

@@ -6,7 +6,7 @@ The first answer wins, and what a person allows for longer than once is kept.
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 from msgspec import Struct
@@ -16,11 +16,12 @@ from openagent.grants.offers import Offer
 from openagent.grants.openings import Opening
 from openagent.plugins.store import AuditEntry, KeptGrant, Rows
 from openagent.policy.facts import CallFacts
+from openagent.policy.hidden import shown
 from openagent.protocol.conversation import PendingAsk, PermissionAnswer
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import PermissionRequested, PermissionResolved, StatusChanged
 from openagent.protocol.sessions import AT_REST, PermissionAsk, Question, Status
-from openagent.protocol.words import call_at_work
+from openagent.protocol.words import about, call_at_work
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
@@ -146,7 +147,7 @@ async def ask_person(
     something waits for each with a patience of its own, and it is denied when nobody is there to answer."""
     patience, now = session.runtime.ask_timeout(session.workspace), time.time()
     ask = msgspec.structs.replace(
-        ask,
+        _as_shown(ask),
         choices=[offer.choice for offer in offers],
         asked_at=now,
         until=None if patience is None else now + patience,
@@ -187,6 +188,29 @@ async def ask_person(
     going_on = as_before(session) if aside else [StatusChanged(status="executing_tool", detail=detail)]
     await session.record(resolved, *going_on, rows=Rows(audit=audit, granted=granted), op_id=op_id)
     return resolved
+
+
+def _as_shown(ask: PermissionAsk) -> PermissionAsk:
+    """With all that it holds to be seen: what looks like another command is not what a person would allow."""
+    lines = not about(ask.tool).runs  # a text may have a carriage return at each end of line, a command means it
+    return msgspec.structs.replace(
+        ask,
+        arguments=_all_shown(ask.arguments, lines=lines),
+        summary=shown(ask.summary, lines=lines),
+        reason=shown(ask.reason),
+        diff=shown(ask.diff, lines=True),
+    )
+
+
+def _all_shown(given: Any, *, lines: bool) -> Any:
+    if isinstance(given, str):
+        return shown(given, lines=lines)
+    if isinstance(given, list):
+        return [_all_shown(each, lines=lines) for each in cast("list[Any]", given)]
+    if isinstance(given, dict):
+        items = cast("dict[str, Any]", given).items()
+        return {shown(name): _all_shown(value, lines=lines) for name, value in items}
+    return given
 
 
 def pending_asks(sessions: "Iterable[Session]") -> list[PendingAsk]:

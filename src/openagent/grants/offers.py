@@ -13,6 +13,7 @@ from openagent.policy.builtin.catalogue import Level
 from openagent.policy.builtin.network import host_of
 from openagent.policy.decision import about
 from openagent.policy.facts import CallFacts
+from openagent.policy.hidden import shown
 from openagent.policy.paths import glob_escape, glob_text, is_inside
 from openagent.policy.rules import Rule, RuleSet, listed
 from openagent.policy.units import Unit, is_command, is_shell, units_of
@@ -154,6 +155,10 @@ def _for_file(base: Rule, wide: Rule, path: str, workspace: str) -> list[tuple[G
 
 def words(rule: Rule) -> str:
     """What a rule that allows something covers, to be followed by for how long."""
+    return shown(_covers(rule))
+
+
+def _covers(rule: Rule) -> str:
     if rule.argv:
         return f"Exactly `{_short(' '.join(map(_shown, rule.argv)))}`"
     if rule.text:
@@ -198,5 +203,5 @@ def _shown(word: str) -> str:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
+    line = " ".join(shown(text).split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -19,6 +19,7 @@ from openagent.policy.builtin.describing import COMMANDS, outcomes
 from openagent.policy.builtin.output import DECODERS, static_output
 from openagent.policy.builtin.programs import code_findings
 from openagent.policy.builtin.variables import assigns
+from openagent.policy.hidden import hides, readings
 from openagent.policy.units import Unit
 
 READER_FAILED = "reading it failed"
@@ -32,24 +33,26 @@ _EVALUATING = frozenset(
     ("test", "printf", "read", "unset", "let", "declare", "typeset", "local", "export", "readonly", "mapfile", "wait")
 )
 _MAX_LOOP_VALUES = 6
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3164\ufeff\ufff9-\ufffb\ue000-\uf8ff]|[\U000e0000-\U000e0fff]"
-)
+_NOT_KNOWN = UNKNOWN + FROM_NETWORK + SENSITIVE
 _STANDARD_FOLDERS = ("", "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin")
 _SENSITIVE = frozenset(("reads-credentials", "dumps-environment", "secret-store"))
 
 
 def analyse(command: str, workspace: str, cwd: str = "") -> list[Unit]:
-    """Never raises: what cannot be read is a unit that says so."""
+    """Never raises: what cannot be read is a unit that says so. What hides something is read with it and without."""
+    if not hides(command):
+        return _read(command, workspace, cwd)
+    hidden = Unit((command,), known=False, findings=(hit("hidden-characters"),), cwd=cwd or workspace)
+    return [hidden, *(unit for text in readings(command) for unit in _read(text, workspace, cwd))]
+
+
+def _read(command: str, workspace: str, cwd: str) -> list[Unit]:
     analyser = _Analyser(workspace, cwd or workspace)
-    if _HIDDEN.search(command):
-        analyser.add((command,), [hit("hidden-characters")], known=False)
-    else:
-        try:
-            analyser.text(command)
-        except Exception as problem:  # a boundary: a reader that trips over a text has not read it
-            failed = hit("not-understood", f"{READER_FAILED}: {type(problem).__name__}")
-            analyser.add((command,), [failed], known=False)
+    try:
+        analyser.text(command)
+    except Exception as problem:  # a boundary: a reader that trips over a text has not read it
+        failed = hit("not-understood", f"{READER_FAILED}: {type(problem).__name__}")
+        analyser.add((command,), [failed], known=False)
     return analyser.units
 
 
@@ -72,6 +75,7 @@ class _Analyser:
         self._state = State(cwd)
         self._depth = 0
         self._turns = 0
+        self._defining = 0
         self._functions: dict[str, Stage] = {}
         self._running: list[Stage] = []
 
@@ -162,8 +166,10 @@ class _Analyser:
         if name in COMMANDS:
             self.add((name,), [hit("steers-shell", f"a function named {name}")])
         self._functions[name] = body
+        self._defining += 1  # with what arguments it is called stands elsewhere
         with self._aside(stays=True):
             self._call_function(body, None)
+        self._defining -= 1
 
     def _call_function(self, body: Stage, arguments: tuple[Value, ...] | None) -> Flow:
         if any(body is running for running in self._running):
@@ -297,6 +303,8 @@ class _Analyser:
             rule = "remote-code"
         elif any(call.is_critical(value) or call.place(value) in ("device", "system") for value in values[1:]):
             rule = "dynamic-danger"
+        elif not self._defining and not any(word.strip(_NOT_KNOWN) for word in argv):
+            rule = "hidden-code"
         self.add(argv, [hit(rule, argv[0])], known=False)
         # It may be empty, or be what it was guessed to be: what is never allowed stays so.
         likely = (Value(argv[0]), *values[1:]) if argv[0] and UNKNOWN not in argv[0] else values[1:]

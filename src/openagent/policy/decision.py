@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from openagent.policy.builtin.catalogue import Finding, Level
 from openagent.policy.facts import CallFacts, Decision, Kind
+from openagent.policy.hidden import shown
 from openagent.policy.rules import CompiledRule, Meeting, RuleSet, Target
 from openagent.policy.units import Unit, is_command, is_shell, units_of
 from openagent.protocol.sessions import Mode, Risk
@@ -138,7 +139,7 @@ def _builtin(worst: Finding, unit: Unit, risk: Risk, mode: Mode, facts: CallFact
         return _in_plan(risk, held=held)
     asked: Finding | None = worst
     if held and mode in ("auto", "full"):
-        asked = _leaves(unit) if mode == "auto" else None
+        asked = _unread(unit) or (_leaves(unit) if mode == "auto" else None)
     elif worst.rule.level is not Level.FIRM and (
         mode == "full" or (mode in ("edits", "auto") and _only_edits(unit) and (held or facts.effect == "write"))
     ):
@@ -166,6 +167,15 @@ def _leaves(unit: Unit) -> Finding | None:
     return None
 
 
+def _unread(unit: Unit) -> Finding | None:
+    """What keeps it from being read: it may be what is never allowed, so that a jail is not enough to let it."""
+    for finding in unit.findings:
+        name = finding.rule.name
+        if name in ("not-understood", "hidden-code") or (name == "dynamic-danger" and not unit.known):
+            return finding
+    return None
+
+
 def _only_edits(unit: Unit) -> bool:
     """Plain changes of the workspace's files, and nothing else."""
     return unit.known and unit.kind == "write" and all(finding.rule.risk != "high" for finding in unit.findings)
@@ -176,6 +186,6 @@ def _because(finding: Finding, kind: Kind, risk: Risk) -> Decision:
 
 
 def _reason(finding: Finding) -> str:
-    detail = re.sub(r"[\0\1\2]+", "…", finding.detail).strip()
-    shown = detail if len(detail) <= 80 else detail[:79] + "…"
-    return f"{finding.rule.reason} ({shown})" if finding.detail else finding.rule.reason
+    detail = shown(re.sub(r"[\0\1\2]+", "…", finding.detail).strip())
+    short = detail if len(detail) <= 80 else detail[:79] + "…"
+    return f"{finding.rule.reason} ({short})" if finding.detail else finding.rule.reason

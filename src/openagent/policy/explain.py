@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from openagent.policy.builtin import catalogue
 from openagent.policy.decision import about, decide, target_of
 from openagent.policy.facts import CallFacts, Decision, Effect
+from openagent.policy.hidden import shown
 from openagent.policy.rules import CompiledRule, Meeting, Rule, RuleSet, Source, compile_rules, parse_rules
 from openagent.policy.units import units_of
 from openagent.protocol import words
@@ -42,7 +43,7 @@ def explain(
 
 
 def _ruling(command: str, decision: Decision) -> Ruling:
-    return Ruling(command, decision.kind, decision.risk, decision.reason, decision.rule)
+    return Ruling(shown(command, lines=True), decision.kind, decision.risk, decision.reason, decision.rule)
 
 
 def load_rules(text: str, file: str, source: Source) -> list[Rule]:

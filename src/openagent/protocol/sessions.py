@@ -244,7 +244,7 @@ class PermissionAsk(Struct, frozen=True, omit_defaults=True):
     tool: str
     """The tool, by its name."""
     arguments: dict[str, Any]
-    """What the tool would be given."""
+    """What the tool would be given. Here and below, characters that cannot be seen are written as `<U+200B>`."""
     summary: str
     """The exact command, path or diff that would happen, on one or a few lines."""
     risk: Risk = "medium"

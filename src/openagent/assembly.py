@@ -20,6 +20,7 @@ from openagent.access.reach import CallersReach
 from openagent.access.tokens import Access
 from openagent.agents.team import Team
 from openagent.agents.templates import TEAM_TOOLS, TemplateNames
+from openagent.bash.grammar import REPAIR, grammar_problem
 from openagent.codebase.learning import IndexLearning
 from openagent.codebase.notes import CodeGate
 from openagent.codebase.service import IndexService
@@ -224,6 +225,8 @@ def assemble(
     role: str = "all",
 ) -> Assembled:
     """Runs in a thread while the socket is already open. Each part is made from those above it."""
+    if problem := grammar_problem():
+        raise OpenAgentError("internal", problem, hint=REPAIR)
     settings = configs.load().settings
     bus, loaded, sessions = daemon.bus, LoadedSessions(), Late[SessionManager]("the session manager")
     store = open_store(settings.database_url)

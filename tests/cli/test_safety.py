@@ -3,10 +3,13 @@
 import csv
 import io
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from openagent.bash.grammar import VERSION
 
 from .machine import Machine, shell
 from .pseudo_terminal import Terminal
@@ -48,6 +51,27 @@ def test_doctor_tells_what_an_untrusted_project_wants(fresh: Machine) -> None:
     assert ran.returncode == 0
     assert "`mode` is left out" in ran.stdout
     assert "a rule that allows something is left out" in ran.stdout
+
+
+def test_nothing_starts_with_another_grammar_than_the_one_commands_are_read_with(
+    fresh: Machine, tmp_path: Path
+) -> None:
+    told = tmp_path / "tree_sitter_bash-0.25.0.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: tree-sitter-bash\nVersion: 0.25.0\n")
+    sentence = f"tree-sitter-bash 0.25.0 is installed, and commands are read with {VERSION} only."
+    fresh.extra = {"PYTHONPATH": str(tmp_path)}
+    ran = fresh.run("doctor")
+    assert (ran.returncode, ran.stdout.count(sentence)) == (1, 1)
+    ran = fresh.run("serve")
+    assert (ran.returncode, ran.stderr.count(sentence), ran.stderr.count("\n")) == (1, 1, 1)
+
+
+def test_the_grammar_is_pinned_to_what_it_is_checked_for() -> None:
+    root = Path(__file__).parents[2]
+    runtime = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert f"tree-sitter-bash=={VERSION}" in runtime
+    assert f"\ntree-sitter-bash=={VERSION} " in (root / "requirements" / "runtime.txt").read_text()
 
 
 def test_a_run_in_an_untrusted_project_says_what_was_left_out(machine: Machine, project: Path) -> None:

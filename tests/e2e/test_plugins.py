@@ -101,6 +101,26 @@ def test_every_kind_of_plugin_works_in_the_real_program(tmp_path: Path, installe
             daemon.wait(20)
 
 
+def test_a_plugin_installed_beside_a_running_daemon_is_listed_and_works(tmp_path: Path, installed: Path) -> None:
+    with ThreadedSimulator([SCRIPT[0], SCRIPT[-1]]) as simulator:
+        binary = Binary(tmp_path, simulator.base_url)
+        packages = tmp_path / "packages"
+        packages.mkdir()
+        binary.env["PYTHONPATH"] = str(packages)
+        (binary.workspace / "poem.txt").write_text("roses are red")
+        daemon = binary.serve()
+        try:
+            assert "There are no plugins." in binary.run("plugins", "list").stdout
+            shutil.copytree(installed, packages, dirs_exist_ok=True)
+            assert "word_count" in binary.run("plugins", "list").stdout
+            counted = binary.run("run", "--model", "compatible/scripted", "count", "--output", "json")
+            session = json.loads(counted.stdout)["session"]
+            assert "3 words" in binary.run("sessions", "show", session).stdout
+        finally:
+            daemon.terminate()
+            daemon.wait(20)
+
+
 @pytest.mark.timeout(400)
 def test_the_examples_own_tests_pass(installed: Path, tmp_path: Path) -> None:
     # A folder of its own: at its end pytest would clear away those of earlier runs, which can take minutes.

@@ -7,6 +7,7 @@ Nothing is loaded before it is needed, and a plugin that cannot be loaded is a s
 anything.
 """
 
+import importlib
 import logging
 import os
 import sys
@@ -99,7 +100,12 @@ class PluginLoader:
         return self._tools
 
     def examine(self, taken: Sequence[str]) -> list[Plugin]:
-        """Every plugin, loaded, and what is wrong with it."""
+        """Every plugin, loaded, and what is wrong with it. New sessions have what was installed meanwhile."""
+        importlib.invalidate_caches()
+        found = {kind: _entry_points(kind) for kind in KINDS}
+        if found["tools"] != self._of("tools"):
+            self._tools = None
+        self._entries = found
         return [self._examined(kind, entry, taken) for kind in KINDS for entry in self._of(kind)]
 
     def _examined(self, kind: PluginKind, entry: "EntryPoint", taken: Sequence[str]) -> Plugin:

@@ -1,4 +1,4 @@
-"""What undo could not bring back is read-only in `auto`, until a person allows it: whole turns."""
+"""What undo could not bring back is asked for before a call changes it, and read-only in `auto`: whole turns."""
 
 import os
 import subprocess
@@ -37,7 +37,7 @@ def begins_with(path: Path, text: str) -> bool:
 async def test_a_file_beyond_the_limits_is_written_once_a_person_allowed_it(tmp_path: Path):
     large = project(tmp_path / "workspace") / "data" / "large"
     script = [
-        shell("cd data && echo new > small && echo lost | tee large; cat small"),
+        shell("cd data && printf '+' >> small && echo lost | tee large; cat small"),
         shell("echo more > large; echo more > small"),
         {"text": "done"},
     ]
@@ -51,8 +51,7 @@ async def test_a_file_beyond_the_limits_is_written_once_a_person_allowed_it(tmp_
         await answer(client, question, decision="allow", scope="session")
         assert questions(await ended(attachment)) == []
         first, second = await results_of(client, session)
-        assert "lost\nnew" in first.text
-        assert "second run" in first.text
+        assert first.text == "lost\nkept+"
         assert second.text == "[no output]"
         assert large.read_text() == (h.workspace / "data" / "small").read_text() == "more\n"
 
@@ -125,8 +124,42 @@ async def test_a_workspace_of_which_nothing_can_be_kept_is_asked_for_as_a_whole(
         assert (await results_of(client, session))[2].text == "x\ny"
 
 
+async def test_in_edits_it_is_asked_for_too_where_nobody_was_asked_about_the_call(tmp_path: Path):
+    large = project(tmp_path / "workspace") / "data" / "large"
+    script = [
+        shell("echo a >> kept; cat data/large | wc -c; cp data/small elsewhere"),
+        shell("echo x >> kept; mv data moved; rm data/*"),
+        write("data/large", "x"),
+        shell("echo y > data/large"),
+        shell('python3 -c \'open("data/large", "w")\''),
+        {"text": "."},
+    ]
+    async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+        session, attachment = await begin(h, client, mode="edits")
+        for _ in range(2):
+            question = await asked(attachment)
+            assert (question.ask.tool, question.ask.summary) == ("unsaved", str(h.workspace / "data"))
+            await answer(client, question, decision="deny", reason="mine")
+        assert begins_with(large, "precious")
+        await answer(client, await asked(attachment), decision="allow", scope="once")
+        question = await asked(attachment)
+        assert question.ask.tool == "shell"
+        await answer(client, question, decision="allow")
+        assert questions(await ended(attachment)) == []
+        plain, moved, written, allowed, code = await results_of(client, session)
+        assert [each.ended for each in (plain, moved, written, allowed, code)] == [
+            "done",
+            "denied",
+            "denied",
+            "done",
+            "done",
+        ]
+        assert (h.workspace / "kept").read_text() == "a\n"
+        assert large.read_text() == ""
+
+
 @pytest.mark.parametrize("mode", ["ask", "full"])
-async def test_elsewhere_than_in_auto_nothing_more_is_asked(tmp_path: Path, mode: str):
+async def test_elsewhere_nothing_more_is_asked(tmp_path: Path, mode: str):
     large = project(tmp_path / "workspace") / "data" / "large"
     script = [shell("echo x > data/large"), {"text": "."}]
     async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
@@ -139,17 +172,35 @@ async def test_elsewhere_than_in_auto_nothing_more_is_asked(tmp_path: Path, mode
         assert large.read_text() == "x\n"
 
 
-async def test_a_code_tool_meets_the_same_wall(tmp_path: Path):
+async def test_what_cannot_be_seen_beforehand_is_refused_and_the_model_asks(tmp_path: Path):
     large = project(tmp_path / "workspace") / "data" / "large"
-    code = "open('data/large', 'w').write('x')"
-    script = [call("execute_code", language="python", code=code), {"text": "."}]
+    (tmp_path / "workspace" / "grows.py").write_text("open('data/large', 'w').write('x')\n")
+    more = [f"rw:{large.parent}"]
+    script = [
+        call("execute_code", language="python", code="print('once')\nopen('data/large', 'w').write('x')"),
+        shell("echo line >> log; python3 grows.py; cat log"),
+        call("shell", command="python3 grows.py", leave=more),
+        call("shell", command="python3 grows.py", leave=more, justification="it grows"),
+        call("shell", command="echo line >> log", leave=[f"rw:{large.parent.parent / 'log'}"]),
+        {"text": "."},
+    ]
     async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
-        _, attachment = await begin(h, client, mode="auto")
+        session, attachment = await begin(h, client, mode="auto")
         question = await asked(attachment)
-        assert question.ask.tool == "unsaved"
-        await answer(client, question, decision="allow", scope="once")
-        await ended(attachment)
+        assert (question.ask.tool, question.ask.summary) == ("unsaved", str(h.workspace / "data"))
+        assert begins_with(large, "precious")
+        await answer(client, question, decision="deny", reason="mine")
+        await answer(client, await asked(attachment), decision="allow", scope="once")
+        assert questions(await ended(attachment)) == []
+        code, hidden, denied, allowed, last = await results_of(client, session)
+        for refused in (code, hidden):
+            assert "data can only be read until the user allows more" in refused.text
+            assert f'leave ["rw:{h.workspace / "data"}"]' in refused.text
+        assert code.text.startswith("once\nTraceback")
+        assert (hidden.ended, denied.ended, allowed.ended, last.ended) == ("done", "denied", "done", "done")
+        assert "mine" in denied.text
         assert large.read_text() == "x"
+        assert (h.workspace / "log").read_text() == "line\nline\n"
 
 
 def work_tree(main: Path, folder: Path) -> None:

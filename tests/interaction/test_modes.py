@@ -125,54 +125,52 @@ async def test_in_plan_a_persons_commands_terminals_and_a_projects_hooks_write_n
         assert seen_files(h.workspace) == before
 
 
-async def test_a_command_that_meets_the_wall_is_asked_for_and_run_again(place: Path) -> None:
+async def test_a_command_that_meets_the_wall_ends_and_the_model_asks_for_more(place: Path) -> None:
     repository(place / "workspace")
-    steps = [shell("git diff"), shell("git diff"), shell("ls made"), DONE]
+    more = [f"rw:{place / 'workspace'}"]
+    steps = [
+        shell("git diff"),
+        call("shell", command="git diff", leave=more, justification="diff.external writes"),
+        call("shell", command="git diff", leave=more),
+        shell("ls made"),
+        DONE,
+    ]
     async with house(place, steps) as h, await h.client(interactive=True) as client:
-        attachment = await client.attach(await new_session(h, client, mode="ask"))
+        attachment = await client.attach(await new_session(h, client, mode="edits"))
         await client.send(attachment.session, "go")
         first = await asked(attachment)
         assert (first.ask.tool, first.ask.summary) == ("shell", "git diff")
-        assert "made" in first.ask.reason
+        assert first.ask.reason == "It seems to only read, but asks to write."
         assert not (h.workspace / "made").exists()
         await answer(client, first, decision="deny", reason="not yet")
-        second = await asked(attachment)
-        await answer(client, second, decision="allow")
-        async with asyncio.timeout(PATIENCE):
-            await attachment.until_turn_ends()
-        denied, allowed, listed = await results_of(client, attachment.session)
-        assert (denied.is_error, "not yet" in denied.text) == (True, True)
-        assert (allowed.is_error, "differs" in allowed.text) == (False, True)
-        assert listed.text.startswith("made")
-        page = await ask(client, AuditAsk, session=attachment.session, kind="decision")
-        told = [row.detail["decision"] for row in page.entries if row.subject == "git diff"]
-        assert told == ["allow", "allow", "deny", "allow"]  # the newest first: both times it was let read before
-
-
-async def test_a_refused_write_that_a_command_hides_is_told_to_the_model(place: Path) -> None:
-    repository(place / "workspace")
-    (place / "workspace" / "log").write_text("touch: cannot touch 'a' in 1 of 2 places\n")
-    steps = [shell("git diff || echo never mind"), shell("cat log"), DONE]
-    async with house(place, steps) as h, await h.client(interactive=True) as client:
-        session, _, seen = await one_turn(h, client, mode="ask")
-        assert not [event for event in seen if isinstance(event, e.PermissionRequested)]
-        hidden, plain = await results_of(client, session)
-        assert "a write was refused, though it ended as if all were well (touch: cannot touch 'made'" in hidden.text
-        assert plain.text == "touch: cannot touch 'a' in 1 of 2 places"
-        assert not (h.workspace / "made").exists()
-
-
-async def test_a_second_run_begins_where_the_first_did(tmp_path: Path) -> None:
-    repository(tmp_path / "workspace")
-    (tmp_path / "workspace" / "sub").mkdir()
-    async with house(tmp_path, [shell("cd sub && git diff"), DONE]) as h, await h.client(interactive=True) as client:
-        attachment = await client.attach(await new_session(h, client, mode="ask"))
-        await client.send(attachment.session, "go")
         await answer(client, await asked(attachment), decision="allow")
         async with asyncio.timeout(PATIENCE):
             await attachment.until_turn_ends()
-        [result] = await results_of(client, attachment.session)
-        assert (result.is_error, result.text.splitlines()[0]) == (False, "differs")
+        refused, denied, allowed, listed = await results_of(client, attachment.session)
+        assert refused.ended == "failed"
+        assert "a write was refused (touch: cannot touch 'made'" in refused.text
+        assert f'leave ["rw:{h.workspace}"]' in refused.text
+        assert denied.text == "Denied: not yet."
+        assert (allowed.is_error, "differs" in allowed.text) == (False, True)
+        assert listed.text == "made"
+        page = await ask(client, AuditAsk, session=attachment.session, kind="decision")
+        told = [row.detail["decision"] for row in page.entries if row.subject == "git diff"]
+        assert told == ["allow", "deny", "allow"]  # the newest first, one for each call
+
+
+@pytest.mark.parametrize("mode", ["plan", "ask"])
+async def test_a_refused_write_that_a_command_hides_is_told_to_the_model(place: Path, mode: str) -> None:
+    repository(place / "workspace")
+    (place / "workspace" / "log").write_text("touch: cannot touch 'a' in 1 of 2 places\n")
+    steps = [shell("git diff || echo never mind"), shell("git diff; cat log"), shell("cat log"), DONE]
+    async with house(place, steps) as h, await h.client(interactive=True) as client:
+        session, _, seen = await one_turn(h, client, mode=mode)
+        assert not [event for event in seen if isinstance(event, e.PermissionRequested)]
+        *hidden, plain = await results_of(client, session)
+        for each in hidden:
+            assert "a write was refused (touch: cannot touch 'made'" in each.text or "Plan mode: " in each.text
+        assert plain.text == "touch: cannot touch 'a' in 1 of 2 places"
+        assert not (h.workspace / "made").exists()
 
 
 async def test_directory_variables_and_functions_go_from_reading_to_writing_and_back(place: Path) -> None:

@@ -1,109 +1,168 @@
-"""What undo could not bring back stays as it is in `auto`, until a person says otherwise.
+"""What undo could not bring back stays as it is, until a person says otherwise.
 
-The jail holds it read-only. A command that meets it is asked for and, allowed, run again; a file tool is asked for
-before it writes.
+In `auto` and `edits` a call that is seen to change it is asked for before it runs. In `auto` the jail holds it
+read-only, too: a command that meets it all the same ends as it ends, and the model is told how to ask.
 """
 
 import os
 import re
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Generator, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from openagent.core.audit import Performed
-from openagent.core.read_only_wall import met_the_wall
+from openagent.core.read_only_wall import COMPLAINT, told
 from openagent.grants.openings import Opening
-from openagent.plugins.jail import ReadingJail, offers
+from openagent.plugins.jail import OpenableJail, offers
 from openagent.plugins.tool import ToolOutcome
+from openagent.policy.builtin.catalogue import Level
 from openagent.policy.facts import CallFacts, Decision
-from openagent.policy.units import command_text, units_of
-from openagent.protocol.sessions import Wall
+from openagent.policy.paths import resolve
+from openagent.policy.units import Unit, command_text, is_shell, units_of
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
 
-_RUN_AGAIN = (
-    "[It met files that undo could not bring back, which are read-only until a person allows it. This is its second "
-    "run, which a person allowed.]"
+BY_PEOPLE = ("answer:", "user:", "project:", "session:")
+"""Rules of a decision that a person took."""
+_KEPT = (
+    "[openagent: {places} can only be read until the user allows more, because undo could not bring it back, and a "
+    "write was refused. What else the command did is done; it is not run again. To ask the user, run what is left of "
+    "it as a command with leave {leave}]"
 )
-_KEPT = "[openagent: read-only until the user allows it, because undo could not bring it back: {places}]"
 _REFUSAL = re.compile(r"Read-only file system|Device or resource busy|\b(?:EROFS|EBUSY)\b", re.IGNORECASE)
 _WORDS = re.compile(r"[^\s'\"‘’`:,;()\[\]<>|&=]+")
 _LINES_READ = 200
-_MOST_RUNS = 4
-"""Of one command: each may meet another place."""
 _SHOWN = 3
+_GIT_SHARED = re.compile(
+    "add|am|branch|cherry-pick|commit|commit-tree|fetch|filter-branch|gc|hash-object|maintenance|merge|notes|pack-refs|"
+    "prune|pull|rebase|reflog|repack|replace|revert|stash|tag|update-ref|worktree|write-tree"
+)
+"""Verbs that write to what a work tree shares with its repository. Its index and HEAD are its own."""
+_NEW_BRANCH = re.compile(r"-[bBcC]|--(?:create|force-create|orphan)\b")
+
+
+class _Change(NamedTuple):
+    path: str
+    whole: bool
+    """With all that is below it."""
 
 
 def held(session: "Session", granted: Sequence[Opening]) -> tuple[str, ...]:
-    """As far as nobody allowed it. The workspace itself: nothing in it could be brought back."""
+    """What the jail holds read-only: as far as nobody allowed it. The workspace itself: nothing in it could be brought
+    back."""
+    return _lost(session, granted) if session.permits.mode == "auto" else ()
+
+
+def _lost(session: "Session", granted: Sequence[Opening]) -> tuple[str, ...]:
     writes = session.runtime.writes
-    if writes is None or session.permits.mode != "auto":
-        return ()
-    paths = writes.known_unsaved(session.workspace, session.id)
+    paths = writes.known_unsaved(session.workspace, session.id) if writes is not None else ()
     if not paths:
         return ()
     allowed = [each.subject for each in granted if each.kind == "unsaved"]
     return tuple(str(path) for path in paths if not any(_within(str(path), place) for place in allowed))
 
 
-async def look_for_unsaved(session: "Session") -> None:
+async def look_for_unsaved(session: "Session", facts: CallFacts, decision: Decision) -> None:
     """Before the jail is opened for a call: it costs nothing but at the first call in a workspace, when all of it is
     looked at anyway."""
-    if session.runtime.writes is not None and session.permits.mode == "auto":
+    if session.runtime.writes is not None and _concerns(session, facts, decision):
         await session.runtime.writes.unsaved(session.workspace, session.id)
 
 
-async def run_held(
-    session: "Session", facts: CallFacts, decision: Decision, run: Callable[[Wall, bool], Awaitable[Performed]]
-) -> Performed:
-    """`run` makes the call behind a wall; the second word is whether it was made before."""
-    if session.permits.mode != "auto" or session.runtime.writes is None:
-        return await run("write", False)
-    if facts.effect == "write":
-        return await _ask_to_write(session, facts, decision) or await run("write", False)
-    wall: Wall = "write"
-    if str(session.workspace) in _held(session) and facts.walled and offers(session.runtime.jail, ReadingJail):
-        wall = "read"
-    performed = await run(wall, False)
-    for _ in range(_MOST_RUNS):
-        if decision.rule == "builtin:read-only" or not (places := _held(session)):
-            break
-        place = await _met(session, performed.outcome, command_text(facts), places)
-        if not place:
-            return _told_of(session, performed, places)
-        said = await _ask(session, place, places, command=command_text(facts))
+def _concerns(session: "Session", facts: CallFacts, decision: Decision) -> bool:
+    """In `auto` every call; in `edits` what could change something and nobody was asked about."""
+    if session.permits.mode == "edits":
+        changes = facts.effect == "write" or (facts.effect == "execute" and decision.wall == "write")
+        return changes and not decision.rule.startswith(BY_PEOPLE)
+    return session.permits.mode == "auto"
+
+
+async def ask_before(session: "Session", facts: CallFacts, decision: Decision) -> Decision:
+    """Asks for what the call is seen to change and undo could not bring back."""
+    if not _concerns(session, facts, decision) or not (facts.effect == "write" or (facts.walled and is_shell(facts))):
+        return decision
+    leaving, workspace = session.permits.leaving, str(session.workspace)
+    if not (places := _lost(session, leaving.granted)):
+        return decision
+    seen = _seen_to_change(facts, workspace, places)
+    for area, path in seen.items():
+        said = await _ask(session, area, places, facts, path)
         if said.kind == "deny":
-            why = f"Denied: undo could not bring {_named(session, place)} back, and it was not let be changed: "
-            return told(performed, why + said.reason)
-        performed = told(await run("write", True), _RUN_AGAIN)
-    return performed
+            reason = f"undo could not bring {_named(session, path)} back: {said.reason}"
+            return msgspec.structs.replace(decision, kind="deny", reason=reason)
+    if workspace in places and not seen and is_shell(facts):
+        return msgspec.structs.replace(decision, wall="read")
+    return decision
 
 
-async def _ask_to_write(session: "Session", facts: CallFacts, decision: Decision) -> Performed | None:
-    for path in (path for unit in units_of(facts) for path in unit.paths):
-        places = _held(session)
-        full = _full(str(session.workspace), path)
-        if not any(_within(full, place) for place in places):
-            continue
-        place = area(full, str(session.workspace)) if str(session.workspace) not in places else str(session.workspace)
-        name = _named(session, full)
-        said = await _ask(session, place, places, path=name)
-        if said.kind == "deny":
-            refused = ToolOutcome(f"Denied: undo could not bring {name} back: {said.reason}", is_error=True)
-            return Performed(refused, msgspec.structs.replace(decision, kind="deny", reason=said.reason), 0.0)
-    return None
+def _seen_to_change(facts: CallFacts, workspace: str, places: Sequence[str]) -> dict[str, str]:
+    """What is to be asked about, each with what of it the call names."""
+    units = units_of(facts)
+    if workspace in places and facts.effect == "execute":
+        return {workspace: workspace} if any(unit.level is not Level.SAFE for unit in units) else {}
+    found: dict[str, str] = {}
+    for change in (change for unit in units for change in _changes(unit, workspace, places)):
+        for place in places:
+            if _meets(change, place):
+                found.setdefault(area(place, workspace), place if change.whole else change.path)
+    return found
 
 
-async def _ask(session: "Session", place: str, places: Sequence[str], **about: str) -> Decision:
-    workspace = str(session.workspace)
+def _changes(unit: Unit, workspace: str, places: Sequence[str]) -> Generator[_Change]:
+    whole = os.path.basename(unit.argv[0]) == "mv" or unit.meets("recursive-delete")
+    for finding in unit.findings:
+        if finding.rule.kind == "write" or finding.rule.name in ("writes-outside", "protected-file"):
+            yield _Change(resolve(finding.detail, unit.cwd), whole)
+    if os.path.basename(unit.argv[0]) == "git" and unit.level is not Level.SAFE:
+        verb, rest, folder = _git(unit)
+        if verb == "clean" and re.search(r"(?:^| )-[a-z]*[xX]", rest):
+            yield _Change(folder, whole=True)
+        shared = _GIT_SHARED.fullmatch(verb) or (verb in ("checkout", "switch") and _NEW_BRANCH.search(rest))
+        if shared and _within(folder, workspace):
+            yield from (_Change(place, whole=False) for place in places if not _within(place, workspace))
+
+
+def _git(unit: Unit) -> tuple[str, str, str]:
+    """Its verb, what follows, and the folder in which it works."""
+    folder, words = unit.cwd or "", list(unit.argv[1:])
+    while words and words[0].startswith("-"):
+        option = words.pop(0)
+        if option in ("-C", "-c", "--git-dir", "--work-tree") and words:
+            value = words.pop(0)
+            folder = resolve(value, folder) if option == "-C" else folder
+    return (words[0], " ".join(words[1:]), folder) if words else ("", "", folder)
+
+
+def _meets(change: _Change, place: str) -> bool:
+    real_path, real_place = os.path.realpath(change.path), os.path.realpath(place)
+    pairs = ((change.path, place), (real_path, real_place))
+    if any(_within(path, held) or (change.whole and _within(held, path)) for path, held in pairs):
+        return True
+    return fnmatchcase(place, change.path)
+
+
+async def _ask(session: "Session", place: str, places: Sequence[str], facts: CallFacts, path: str) -> Decision:
     within = [_named(session, each) for each in places if _within(each, place)]
     more = f" and {len(within) - _SHOWN} more" if len(within) > _SHOWN else ""
-    what = "anything here" if place == workspace else f"{', '.join(within[:_SHOWN])}{more}"
+    what = "anything here" if place == str(session.workspace) else f"{', '.join(within[:_SHOWN])}{more}"
+    about = {"command": command_text(facts)} if is_shell(facts) else {"path": _named(session, path)}
     return await session.permits.leaving.ask(
         Opening("unsaved", place), f"It wants to change what undo could not bring back: {what}.", **about
     )
+
+
+def asked_for(session: "Session", wished: Opening) -> Sequence[Opening]:
+    """What a call that asks to write has to be opened to: in the workspace to nothing, but for what is held."""
+    if wished.kind != "folder_write" or session.permits.mode == "plan":
+        return [wished]
+    workspace = str(session.workspace)
+    met = [place for place in _held(session) if _within(wished.subject, place) or _within(place, wished.subject)]
+    if met:
+        return [Opening("unsaved", each) for each in dict.fromkeys(area(place, workspace) for place in met)]
+    return [] if _within(wished.subject, workspace) else [wished]
 
 
 def area(path: str, workspace: str) -> str:
@@ -114,46 +173,39 @@ def area(path: str, workspace: str) -> str:
     return workspace if below == "." else os.path.join(workspace, below.split("/", 1)[0])
 
 
-async def _met(session: "Session", outcome: ToolOutcome, command: str, places: Sequence[str]) -> str:
-    """The area that a command was kept from changing; empty when it was not, as far as its output tells."""
-    workspace = str(session.workspace)
-    if workspace in places:
-        return workspace if await met_the_wall(session, outcome) else ""
-    if not (lines := _refusals(outcome)):
-        return ""
-    directory = (await session.shell.get()).directory
-    for line in lines:
-        for word in _WORDS.findall(line):
-            path = _full(directory, word)
-            if met := next((place for place in places if _within(path, place)), ""):
-                return area(met, workspace)
-    areas = dict.fromkeys(area(place, workspace) for place in places)
-    if outcome.display.exit_code in (0, None) or all("/" in line for line in lines):
-        return ""
-    for each in areas:
-        name = os.path.basename(each) if _within(each, workspace) else "git"
-        if name in command or _within(directory, each):
-            return each
-    return ""
+async def told_of_what_is_held(session: "Session", decision: Decision, performed: Performed) -> Performed:
+    """A command that met it: the model hears of it, as far as its output tells. What one that only reads prints may
+    be what it read."""
+    places = _held(session) if offers(session.runtime.jail, OpenableJail) else ()
+    if decision.rule == "builtin:read-only" or not places:
+        return performed
+    areas = await _met(session, performed.outcome, places)
+    if not areas:
+        return performed
+    named = ", ".join(_named(session, each) for each in areas[:_SHOWN]) + (", …" if len(areas) > _SHOWN else "")
+    leave = msgspec.json.encode([f"rw:{each}" for each in areas[:_SHOWN]]).decode()
+    return told(performed, _KEPT.format(places=named, leave=leave))
+
+
+async def _met(session: "Session", outcome: ToolOutcome, places: Sequence[str]) -> Sequence[str]:
+    """What it was kept from changing: what its output names, or all of it where that names no place."""
+    lines = _refusals(outcome)
+    if not lines or outcome.display.exit_code is None:
+        return ()
+    directory, workspace = (await session.shell.get()).directory, str(session.workspace)
+    found: dict[str, None] = {}
+    for path in (_full(directory, word) for line in lines for word in _WORDS.findall(line)):
+        found.update((area(place, workspace), None) for place in places if _within(path, place))
+    nowhere = [line for line in lines if "/" not in line]
+    if not found and any(outcome.display.exit_code != 0 or COMPLAINT.search(line) for line in nowhere):
+        found.update((area(place, workspace), None) for place in places)
+    return list(found)
 
 
 def _refusals(outcome: ToolOutcome) -> list[str]:
     if not _REFUSAL.search(outcome.text):
         return []
     return [line for line in outcome.text.splitlines()[-_LINES_READ:] if _REFUSAL.search(line)]
-
-
-def _told_of(session: "Session", performed: Performed, places: Sequence[str]) -> Performed:
-    """A refusal that cannot be traced to a place: the model hears where it may come from."""
-    if performed.outcome.display.exit_code in (0, None) or not _refusals(performed.outcome):
-        return performed
-    areas = dict.fromkeys(_named(session, area(place, str(session.workspace))) for place in places)
-    return told(performed, _KEPT.format(places=", ".join(areas)))
-
-
-def told(performed: Performed, more: str) -> Performed:
-    outcome = msgspec.structs.replace(performed.outcome, text=f"{performed.outcome.text}\n{more}")
-    return msgspec.structs.replace(performed, outcome=outcome)
 
 
 def _held(session: "Session") -> tuple[str, ...]:

@@ -15,20 +15,11 @@ import msgspec
 from openagent.core.asks import NobodyThereError, QuestionReply, as_before, ask_person, waiting, while_somebody_is_there
 from openagent.core.audit import Performed, audit_closed, audit_decision, audit_outcome
 from openagent.core.bash_syntax import syntax_error
-from openagent.core.beyond_undo import look_for_unsaved, run_held, told
+from openagent.core.beyond_undo import ask_before, look_for_unsaved, told_of_what_is_held
 from openagent.core.files_seen import CallFiles
 from openagent.core.open_calls import closed
 from openagent.core.outside_files import folders_outside
-from openagent.core.read_only_wall import (
-    HID_IT,
-    IN_PLAN,
-    RUN_AGAIN,
-    ReadingShell,
-    go_back,
-    hid_the_wall,
-    met_the_wall,
-    to_ask,
-)
+from openagent.core.read_only_wall import ReadingShell, told_of_the_wall
 from openagent.core.secret_files import open_what_is_named
 from openagent.plugins.files_read import FilesRead
 from openagent.plugins.gate import Ruling
@@ -199,66 +190,31 @@ async def _decide_and_run(session: "Session", tool: Tool, call: ToolCallPart, ru
     if decision.kind == "deny":
         denied = ToolOutcome(text=f"Denied: {decision.reason}", is_error=True)
         return Performed(denied, decision, 0.0, summary)
+    await look_for_unsaved(session, facts, decision)
     if tool.effect == "execute" and (why := await session.permits.leaving.prepare(call.id, facts, decision)):
         decision = msgspec.structs.replace(decision, kind="deny", reason=why)
         return Performed(ToolOutcome(text=f"Denied: {why}", is_error=True), decision, 0.0, summary)
-    await look_for_unsaved(session)
+    if decision.wall == "write":
+        session.permits.leaving.begins(call.id)
+    decision = await ask_before(session, facts, decision)
+    if decision.kind == "deny":
+        return Performed(ToolOutcome(text=f"Denied: {decision.reason}", is_error=True), decision, 0.0, summary)
     if session.permits.mode != "plan":  # there nobody was asked
         await open_what_is_named(session, facts)
-    if decision.wall == "read":
-        return await _run_reading(session, tool, call, decision, op_id=op_id, began_in=facts.cwd)
-
-    async def run(wall: Wall, again: bool) -> Performed:
-        if again:
-            await go_back(session, facts.cwd)
-        held_to = msgspec.structs.replace(decision, wall=wall)
-        return await _run_decided(session, tool, call, held_to, op_id, again=again)
-
-    session.permits.leaving.begins(call.id)
-    return await run_held(session, facts, decision, run)
-
-
-async def _run_reading(
-    session: "Session", tool: Tool, call: ToolCallPart, decision: Decision, *, op_id: str, began_in: str
-) -> Performed:
-    """Where it can change nothing, and what follows when it meets that wall."""
     performed = await _run_decided(session, tool, call, decision, op_id)
-    if not (line := await met_the_wall(session, performed.outcome)):
-        hidden = await hid_the_wall(session, performed.outcome) if session.permits.mode != "plan" else ""
-        return told(performed, HID_IT.format(line=hidden)) if hidden else performed
-    if session.permits.mode == "plan":
-        return told(performed, IN_PLAN)
-    return await _run_again(session, tool, call, performed, line=line, op_id=op_id, began_in=began_in)
+    if decision.wall == "read":
+        return await told_of_the_wall(session, performed)
+    return await told_of_what_is_held(session, decision, performed)
 
 
-async def _run_again(
-    session: "Session", tool: Tool, call: ToolCallPart, performed: Performed, *, line: str, op_id: str, began_in: str
-) -> Performed:
-    """It was believed to read, and met the wall that held it to that: a person may let it write."""
-    assert performed.decision is not None
-    decision = _ruled(to_ask(performed.decision, line), await session.gate.before_ask(call))
-    if decision.kind == "ask":
-        decision = await _ask_person(session, tool, call, decision, None)
-    if decision.kind == "deny":
-        session.post(audit=[audit_decision(call, decision, performed.summary)])
-        return told(
-            performed, f"Denied: it ran where nothing can be changed, and was not let run again: {decision.reason}"
-        )
-    await go_back(session, began_in)
-    return told(await _run_decided(session, tool, call, decision, op_id, again=True), RUN_AGAIN)
-
-
-async def _run_decided(
-    session: "Session", tool: Tool, call: ToolCallPart, decision: Decision, op_id: str, *, again: bool = False
-) -> Performed:
+async def _run_decided(session: "Session", tool: Tool, call: ToolCallPart, decision: Decision, op_id: str) -> Performed:
     """The tool runs, commands in the jail; what it writes can be undone."""
     session.recorder.outbox.check()  # what was asked and decided
     summary = tool.summarize(call.arguments)
     async with session.undo.call(tool, call.id, walled=decision.wall == "read") as window:
         session.open_calls.reached(call.id, "begun")
         started = ToolStarted(call_id=call.id, tool=call.name, arguments=call.arguments, summary=summary)
-        news = () if again else (started,)
-        session.post(*news, op_id=op_id, audit=[audit_decision(call, decision, summary)])
+        session.post(started, op_id=op_id, audit=[audit_decision(call, decision, summary)])
         began = time.monotonic()
         context = CallContext(session, call.id, window, decision.wall)
         context.folders = folders_outside(facts_of(session, tool, call))

@@ -17,14 +17,14 @@ import msgspec
 
 from openagent.core.asks import ask_person
 from openagent.core.audit import entry
-from openagent.core.beyond_undo import held
+from openagent.core.beyond_undo import BY_PEOPLE, asked_for, held
 from openagent.grants.openings import Opening, own_port
 from openagent.plugins.addresses import HERE, address_of, written
 from openagent.plugins.jail import OpenableJail, OpenableShell, Openings, Shell, Tunnel, offers
 from openagent.plugins.store import AuditEntry
 from openagent.policy.builtin.network import host_of
 from openagent.policy.facts import CallFacts, Decision
-from openagent.policy.units import command_text, units_of
+from openagent.policy.units import WRITES, command_text, units_of
 from openagent.protocol.sessions import PermissionAsk
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ _SPEAKS = re.compile(r"^\s*(?:echo|printf)\b[^|;&<>]*$")
 _REMEMBERED = 512
 _ASKED_AT_ONCE = 8
 """A program can want any number of hosts; a person cannot be asked about all of them at once. The others wait."""
-_BY_PEOPLE = ("answer:", "user:", "project:", "session:")
 
 
 class _Question:
@@ -82,8 +81,12 @@ class Leaving:
     @property
     def openings(self) -> Openings:
         """What the session's jail is opened to."""
-        granted = [*self._session.permits.openings, *self._once]
-        return msgspec.structs.replace(_opened(granted), held=held(self._session, granted))
+        return msgspec.structs.replace(_opened(self.granted), held=held(self._session, self.granted))
+
+    @property
+    def granted(self) -> Sequence[Opening]:
+        """For longer, or for the running call."""
+        return [*self._session.permits.openings, *self._once]
 
     async def fit(self, shell: Shell) -> None:
         """Opens the jail of a shell to what it may have by now, and to no more. A mount takes a new jail."""
@@ -102,7 +105,7 @@ class Leaving:
         self.begins(call_id)
         jail, command = self._session.runtime.jail, command_text(facts)
         try:
-            wanted = _wishes(facts.arguments, jail)
+            wanted = _wishes(self._session, facts.arguments)
         except _NotToBeHadError as problem:
             return f"It asks for what it cannot have: {problem}."
         why = str(facts.arguments.get("justification") or "it gives no reason").strip().rstrip(".")
@@ -115,7 +118,7 @@ class Leaving:
                 self._remember(call_id, host, decision)
         if not offers(jail, OpenableJail) or self._session.permits.mode in ("plan", "full"):
             return ""
-        if decision.rule.startswith(_BY_PEOPLE):
+        if decision.rule.startswith(BY_PEOPLE):
             self._open_as_allowed(facts, jail, seen=decision.rule.startswith("answer:"))
         for folder in _folders_named(facts, command, jail):
             await self._open_folder(Opening("folder", folder), command)
@@ -293,10 +296,11 @@ class _NotToBeHadError(Exception):
     """What is asked for cannot be understood, or never be had."""
 
 
-def _wishes(arguments: dict[str, Any], jail: object) -> list[Opening]:
+def _wishes(session: "Session", arguments: dict[str, Any]) -> list[Opening]:
     """What the model asks to leave the jail for. Raises _NotToBeHadError."""
     given: Sequence[str] = arguments.get("leave") or ()
-    found = [_wish(each.strip(), jail) for each in given]
+    jail = session.runtime.jail
+    found = [opening for each in given for opening in asked_for(session, _wish(each.strip(), jail))]
     for opening in found:
         if not isinstance(jail, OpenableJail):
             if opening.kind != "network":
@@ -309,7 +313,7 @@ def _wishes(arguments: dict[str, Any], jail: object) -> list[Opening]:
 def _wish(text: str, jail: object) -> Opening:
     if text.lower() in _ENGINES:
         return ENGINE
-    writes = text.startswith(("rw:", "write:"))
+    writes = text.startswith(WRITES)
     path = text.partition(":")[2] if writes or text.startswith(("ro:", "read:")) else text
     if path.startswith("/"):
         return Opening("folder_write" if writes else "folder", os.path.normpath(path))

@@ -1,15 +1,19 @@
-"""Commands that were let run unasked because they seem to read, and the wall that holds them to it."""
+"""Commands that were let run unasked because they seem to read, and the wall that holds them to it.
+
+Nothing is run a second time. What meets the wall ends as it ends, and the model is told how to ask for more.
+"""
 
 import re
-import shlex
 import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from openagent.core.audit import Performed
 from openagent.plugins.jail import BackgroundCommand, CommandResult, KeepsSecrets, Shell, offers
 from openagent.plugins.tool import ToolOutcome
-from openagent.policy.facts import Decision
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
@@ -18,15 +22,12 @@ IN_PLAN = (
     "[Plan mode: all files are read-only here, and there is no network; only /tmp and the home directory can be "
     "written. Put what has to be changed into the plan.]"
 )
-RUN_AGAIN = (
-    "[It seemed to only read, so it ran on read-only files first. This is its second run, which a person allowed.]"
+REFUSED = (
+    "[openagent: it ran on read-only files, because it seems to only read, and a write was refused ({line}). What else "
+    "it did is done; it is not run again. Where the write is needed, run what is left of it as a command with leave "
+    '["rw:{workspace}"], and the user is asked]'
 )
-HID_IT = (
-    "[openagent: it ran on read-only files, because it seemed to only read, and a write was refused, though it ended "
-    "as if all were well ({line}). Without what hides the failure (`|| true`, `; echo`) the user is asked, and it is "
-    "run again.]"
-)
-_COMPLAINT = re.compile(
+COMPLAINT = re.compile(
     r"^[\w./+-]+: .*(?:Read-only file system|Permission denied|Operation not permitted)\W*$", re.IGNORECASE
 )
 """As programs tell an error: their name, what they did, and why not."""
@@ -37,7 +38,6 @@ _ABSOLUTE = re.compile(r"(?:^|[\s'\"‘`(=:])(/[^\s'\"’`:)]*)")
 _NAMED = re.compile(r"([^\s:'\"‘’`]+)['\"’`]?: (?:Permission denied|Read-only|Operation not)", re.IGNORECASE)
 _LINES_READ = 200
 _SHOWN = 160
-_PATIENCE = 10.0
 
 
 class ReadingShell:
@@ -72,20 +72,26 @@ class ReadingShell:
         return self._shell.read_background(name)
 
 
-async def met_the_wall(session: "Session", outcome: ToolOutcome) -> str:
-    """The line of a failed command's output that says it was kept from changing the workspace; empty when none does."""
-    return "" if outcome.display.exit_code == 0 else await _refusal(session, outcome, _REFUSAL)
+async def told_of_the_wall(session: "Session", performed: Performed) -> Performed:
+    """A call that ran behind it; the model hears of what was refused, as far as its output tells."""
+    if not (line := await _refused(session, performed.outcome)):
+        return performed
+    if session.permits.mode == "plan":
+        return told(performed, IN_PLAN)
+    return told(performed, REFUSED.format(line=line, workspace=session.workspace))
 
 
-async def hid_the_wall(session: "Session", outcome: ToolOutcome) -> str:
-    """The same of one that ended with success all the same: its output may also be what it read, so that nobody is
-    asked because of it."""
-    return await _refusal(session, outcome, _COMPLAINT) if outcome.display.exit_code == 0 else ""
+def told(performed: Performed, more: str) -> Performed:
+    outcome = msgspec.structs.replace(performed.outcome, text=f"{performed.outcome.text}\n{more}")
+    return msgspec.structs.replace(performed, outcome=outcome)
 
 
-async def _refusal(session: "Session", outcome: ToolOutcome, pattern: re.Pattern[str]) -> str:
+async def _refused(session: "Session", outcome: ToolOutcome) -> str:
+    """The line that says so. Of a command that ended with success the output may also be what it read: then only what
+    looks as if a program complained counts."""
     if outcome.display.exit_code is None or not _REFUSAL.search(outcome.text):
         return ""
+    pattern = COMPLAINT if outcome.display.exit_code == 0 else _REFUSAL
     shell = await session.shell.get()
     directory = Path(shell.directory)
     secrets = shell.secrets() if offers(shell, KeepsSecrets) else ()
@@ -94,13 +100,6 @@ async def _refusal(session: "Session", outcome: ToolOutcome, pattern: re.Pattern
         if not kept and _is_about(line, session.workspace, directory):
             return line.strip()[:_SHOWN]
     return ""
-
-
-async def go_back(session: "Session", directory: str) -> None:
-    """Before a second run of a command: `cd sub && make` begins where it began before."""
-    shell = await session.shell.get()
-    if directory and shell.directory != directory:
-        await shell.run(f"cd -- {shlex.quote(directory)}", timeout=_PATIENCE)
 
 
 def _is_about(line: str, workspace: Path, directory: Path) -> bool:
@@ -113,8 +112,3 @@ def _is_about(line: str, workspace: Path, directory: Path) -> bool:
         return named is None or bool((directory / named[1]).lstat().st_mode & stat.S_IRUSR)
     except (OSError, ValueError):
         return True
-
-
-def to_ask(decision: Decision, line: str) -> Decision:
-    reason = f"It seemed to only read, but wants to change something: {line}"
-    return Decision(kind="ask", risk="medium", reason=reason, rule=f"wall:{decision.rule.partition(':')[2]}")

@@ -9,13 +9,16 @@ from openagent.policy.builtin.catalogue import Finding, Level
 from openagent.policy.facts import CallFacts, Decision, Kind
 from openagent.policy.hidden import shown
 from openagent.policy.rules import CompiledRule, Meeting, RuleSet, Target
-from openagent.policy.units import Unit, is_command, is_shell, units_of
+from openagent.policy.units import Unit, asks_to_write, is_command, is_shell, units_of
 from openagent.protocol.sessions import Mode, Risk
 
 _HIDES_OUTPUT = re.compile(r"(?:&>>?|>&)\s*/dev/null|>\s*/dev/null\s+2>&1|2>\s*/dev/null\s+1?>\s*/dev/null")
 _RISKS: tuple[Risk, ...] = ("low", "medium", "high")
 _KINDS: tuple[Kind, ...] = ("allow", "ask", "deny")
 _ONLY_READS = Decision(kind="allow", risk="low", reason="It only reads.", rule="builtin:read-only", wall="read")
+_WANTS_TO_WRITE = Decision(
+    kind="ask", risk="medium", reason="It seems to only read, but asks to write.", rule="jail:read-only"
+)
 _REFUSED_IN_PLAN = "The session is in plan mode, which only reads: put this step into the plan instead of doing it."
 _NO_SHELL_IN_PLAN = (
     "The session is in plan mode, and without a jail that can be read-only nothing keeps a command from writing: use "
@@ -50,6 +53,8 @@ def _walled(decision: Decision, facts: CallFacts, mode: Mode) -> Decision:
     """What only reads, as far as can be told, runs where it can do nothing else, unless nothing is asked anyway.
     Where nothing holds what runs, reading its text is not enough to let it."""
     if facts.walled:
+        if mode in ("ask", "edits") and decision.wall == "read" and asks_to_write(facts):
+            return _WANTS_TO_WRITE
         wall = "read" if mode == "plan" else "write" if mode in ("auto", "full") else decision.wall
         return replace(decision, wall=wall) if wall != decision.wall else decision
     if mode == "plan" and is_shell(facts):

@@ -12,6 +12,9 @@ from openagent.policy.builtin.catalogue import KINDS, Finding, Kind, Level, Way,
 from openagent.policy.builtin.network import host_of
 from openagent.policy.facts import CallFacts
 
+WRITES = ("rw:", "write:")
+"""Before the folder that a call asks to write to."""
+
 
 class Unit(Struct, frozen=True):
     """One simple command, or one redirection."""
@@ -59,6 +62,12 @@ class Unit(Struct, frozen=True):
 
 def is_command(facts: CallFacts) -> bool:
     return facts.effect == "execute" and facts.runs == "command"
+
+
+def asks_to_write(facts: CallFacts) -> bool:
+    """It says so itself, however much it seems to only read."""
+    given = facts.arguments.get("leave") or ()
+    return any(str(each).strip().startswith(WRITES) for each in given)
 
 
 def is_shell(facts: CallFacts) -> bool:

@@ -26,7 +26,8 @@ async def shell(
     timeout: Annotated[float, "Seconds until it is killed."] = DEFAULT_TIMEOUT,
     *,
     leave: Annotated[
-        list[str], "What it needs outside the jail: host:port, /folder, rw:/folder, docker, ssh-agent."
+        list[str],
+        "What it needs beyond its jail: host:port, /folder, docker, ssh-agent; rw:/folder also where it may only read.",
     ] = [],  # noqa: B006 -- never changed
     justification: Annotated[str, "Why, for the user who is asked."] = "",
     prefix_rule: Annotated[

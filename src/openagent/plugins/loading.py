@@ -102,7 +102,7 @@ class PluginLoader:
     def examine(self, taken: Sequence[str]) -> list[Plugin]:
         """Every plugin, loaded, and what is wrong with it. New sessions have what was installed meanwhile."""
         importlib.invalidate_caches()
-        found = {kind: _entry_points(kind) for kind in KINDS}
+        found: dict[PluginKind, list[EntryPoint]] = {kind: _entry_points(kind) for kind in KINDS}
         if found["tools"] != self._of("tools"):
             self._tools = None
         self._entries = found

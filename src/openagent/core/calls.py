@@ -157,10 +157,15 @@ async def _perform(session: "Session", call: ToolCallPart, op_id: str = "") -> P
         text = f"There is no tool named {call.name!r}. There are: {known}."
         return Performed(ToolOutcome(text=text, is_error=True), None, 0.0)
     ruling = await session.gate.before_call(call)
-    if ruling.arguments is None or ruling.arguments == call.arguments:
-        return await _decide_and_run(session, tool, call, ruling, op_id)
-    call = msgspec.structs.replace(call, arguments=ruling.arguments)
-    performed = await _decide_and_run(session, tool, call, ruling, op_id)
+    arguments, given = call.arguments, ruling.arguments
+    if given is not None:
+        call = msgspec.structs.replace(call, arguments=given)
+    try:
+        performed = await _decide_and_run(session, tool, call, ruling, op_id)
+    finally:
+        await session.permits.leaving.over(call.id)
+    if given is None or given == arguments:
+        return performed
     told = f"{performed.outcome.text}\n[A hook had this call made with other arguments: {_shown(call.arguments)}]"
     outcome = msgspec.structs.replace(performed.outcome, text=told)
     return msgspec.structs.replace(performed, outcome=outcome, rewritten=call.arguments)
@@ -227,6 +232,7 @@ async def _run_decided(session: "Session", tool: Tool, call: ToolCallPart, decis
         if tool.effect == "execute" and (background := outcome.display.background):
             await session.undo.goes_on(window, background)
             for_model = call.id in session.open_calls
+            session.permits.leaving.goes_on(background)
             session.background.begin(BackgroundWork(background, "command", summary, for_model=for_model))
             session.post(BackgroundStarted(command_id=background, command=summary, call_id=call.id), op_id=op_id)
     effect = tool.effect_of(call.arguments)

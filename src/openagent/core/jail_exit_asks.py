@@ -64,14 +64,36 @@ class Leaving:
         """What the jail is opened to for the running call alone."""
         self._fitted: tuple[Shell, Openings] | None = None
         self.call_id = ""
-        """The call whose command is in the shell, or was the last to be."""
+        """The call whose command is in the shell; empty when none is."""
+        self._goes_on = ""
+        """That command, when it goes on in the background."""
+        self._ending: asyncio.Task[None] | None = None
 
     def begins(self, call_id: str) -> None:
         """A call is about to use the shell. What was said once to the one before is over."""
         if call_id != self.call_id:
             self._forget(self.call_id)
             self._once = {}
+            self._goes_on = ""
             self.call_id = call_id
+
+    async def over(self, call_id: str) -> None:
+        """The call has ended, and so has what was said once, also for what its command left running. A command that
+        goes on in the background has not ended: it keeps it until the next one begins."""
+        if call_id != self.call_id or self._session.shell.runs_behind(self._goes_on):
+            return
+        opened = bool(self._once)
+        self.begins("")
+        if opened:
+            await self._session.shell.refit()
+
+    def goes_on(self, background: str) -> None:
+        """The running call's command, in the background."""
+        self._goes_on = background
+
+    def ended_behind(self, background: str) -> None:
+        if background == self._goes_on:
+            self._ending = asyncio.create_task(self.over(self.call_id))
 
     def news(self) -> dict[str, str]:
         """What was refused since the last time: in a word for people, and as the model is told."""
@@ -152,7 +174,8 @@ class Leaving:
         tunnel.refuse = functools.partial(self._not_reached, opening, program=program)
         here = own_port(opening.subject)
         words = f"port {port} of this machine itself" if here else opening.subject
-        decision = await self.ask(opening, reason or f"The command wants to connect to {words}.", program=program)
+        what = "The command" if self.call_id else "What an earlier command left running"
+        decision = await self.ask(opening, reason or f"{what} wants to connect to {words}.", program=program)
         return "" if decision.kind == "allow" else self._told_why(opening, decision.reason, program)
 
     def _is_forbidden(self, opening: Opening) -> bool:
@@ -177,15 +200,19 @@ class Leaving:
         decision = session.permits.decide(facts)
         scope = program or self.call_id
         before = self._answers.get((scope, opening))
-        if decision.kind == "ask" and before is not None:
+        if decision.kind == "ask" and before is not None and before.rule.startswith("answer:"):
             return before
         if decision.kind == "ask":
             asked = msgspec.structs.replace(decision, reason=reason)
             decision = await self._joined(opening, facts, asked, {**_arguments(opening), **about}, program)
         elif before is None or before.kind != decision.kind:
             session.post(audit=[self._audited(opening, decision, program)])
+        runs = program or (scope and scope == self.call_id)
+        if not runs and decision.kind == "allow" and decision.rule.startswith("answer:"):
+            return decision  # the call has ended: it holds for those who wait for it
         self._remember(scope, opening, decision)
-        if decision.kind == "allow" and not program and (opening.kind != "network" or own_port(opening.subject)):
+        by_mount = opening.kind != "network" or own_port(opening.subject)
+        if decision.kind == "allow" and runs and not program and by_mount:
             self._once[opening] = None
         return decision
 

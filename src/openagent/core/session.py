@@ -148,6 +148,7 @@ class Session:
         for event in events:
             if isinstance(event, BackgroundFinished):
                 audit = [*audit, *self.background.finished(event)]
+                self.permits.leaving.ended_behind(event.command_id)
         self.recorder.post(*events, op_id=op_id, audit=audit, granted=granted)
 
     def _take_in(self, batch: Batch) -> None:

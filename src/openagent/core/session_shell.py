@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from openagent.plugins.jail import ForgettingJail, LastingJail, MeasuredShell, ReadingJail, Shell, offers
+from openagent.plugins.jail import ForgettingJail, LastingJail, MeasuredShell, MendedShell, ReadingJail, Shell, offers
 from openagent.policy.builtin.variables import steers
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import BackgroundFinished, ShellReplaced
@@ -95,6 +95,15 @@ class SessionShell:
             with contextlib.suppress(OSError):
                 file.unlink(missing_ok=True)
 
+    async def refit(self) -> None:
+        """What runs in the shell already may reach what it may by now, and no more."""
+        async with self._lock:
+            if self._shell is not None and self._mode != "plan":
+                await self._session.permits.leaving.fit(self._shell)
+                if offers(self._shell, MendedShell):
+                    with contextlib.suppress(OpenAgentError):  # then it was closed
+                        await self._shell.mend()
+
     @property
     def directory(self) -> str:
         """Where the next command starts: policy reads relative paths from there."""
@@ -110,6 +119,12 @@ class SessionShell:
     def works_behind(self) -> bool:
         """A command in the background, which would end with the shell."""
         return self._shell is not None and any(command.running for command in self._shell.background())
+
+    def runs_behind(self, background: str) -> bool:
+        """That command, in the background."""
+        return self._shell is not None and any(
+            command.running for command in self._shell.background() if command.id == background
+        )
 
     def use(self) -> JailUse | None:
         """What runs in it uses; None where there is no shell, or one that cannot tell. Not on the event loop."""

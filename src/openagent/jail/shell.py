@@ -121,10 +121,7 @@ class PersistentShell:
             self._run, command, timeout, on_output, directory=cwd, interactive=interactive, merged=merged, wall=wall
         )
         async with self._lock:
-            for enclosure in list(self._enclosures.values()):
-                if enclosure.is_outdated:
-                    await self._all_introduced()  # walls that are being built cannot be changed yet
-                await enclosure.mend()
+            await self._mend()
             worked = self._bash.enclosure.worked
             try:
                 return await given()
@@ -133,6 +130,12 @@ class PersistentShell:
                     raise
             # The jail was on its way out when the command was given to it, and never saw it.
             return await given()
+
+    async def _mend(self) -> None:
+        for enclosure in list(self._enclosures.values()):
+            if enclosure.is_outdated:
+                await self._all_introduced()  # walls that are being built cannot be changed yet
+            await enclosure.mend()
 
     async def _run(
         self,
@@ -403,6 +406,10 @@ class PersistentShell:
             raise OpenAgentError(
                 "not_found", f"There is no background command {name!r}.", hint=f"Known: {known}."
             ) from None
+
+    async def mend(self) -> None:
+        async with self._lock:
+            await self._mend()
 
     async def reopen(self) -> None:
         """The next command finds another enclosure, with what this shell has."""

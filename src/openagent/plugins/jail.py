@@ -214,6 +214,13 @@ class OpenableShell(Protocol):
 
 
 @runtime_checkable
+class MendedShell(Protocol):
+    async def mend(self) -> None:
+        """What is to be held read-only is so at once, and not only for the next command."""
+        ...
+
+
+@runtime_checkable
 class MeasuredShell(Protocol):
     def use(self) -> JailUse:
         """Of all that runs in its jail. Reads files of the kernel: not on the event loop."""

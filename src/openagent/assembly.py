@@ -76,6 +76,7 @@ from openagent.safety.grants import GrantService
 from openagent.safety.inherited import InheritedRules
 from openagent.safety.jail_exit_routing import JailExits
 from openagent.safety.jails import build_jail, jailed_starter, start_mcp_server
+from openagent.safety.own_services import OwnServices
 from openagent.safety.server_places import hidden_words
 from openagent.safety.service import Safety
 from openagent.sessions.config_change import ConfigChange
@@ -238,10 +239,12 @@ def assemble(
     roles: dict[str, str] = {}
     """Of people, as far as they are known: looked up with every message in a session of theirs."""
     inherited = InheritedRules(safety.rules, safety.workspaces, loaded, role_of=roles.get)
-    exits = JailExits(settings.jail.network, settings.jail.names, loaded)
+    own = OwnServices(settings, configs.environment({}), lambda: daemon.place.web_url)
+    exits = JailExits(settings.jail.network, settings.jail.names, own.why_never, loaded)
     scratch = home / "scratch"
     kept = settings.backup.folder
     hidden = [
+        *own.sockets,
         *_kept_from_agents(home, configs.environment({})),
         own_file(configs),
         *([Path(kept).expanduser()] if kept and not kept.startswith("s3://") else []),
@@ -294,6 +297,7 @@ def assemble(
         index=index,
         memory=StoredMemory(store),
         names=settings.jail.names,
+        never=exits.never,
     )
     tools = offered(disabled=settings.tools.disabled)
     all_names = {tool.name for tool in offered()}
@@ -393,6 +397,7 @@ def assemble(
         ],
         gate=gate,
         network=exits.rule,
+        never_reached=exits.never,
         remember_grant=inherited.remember,
         ask_timeout=configs.ask_timeout,
         away_timeout=configs.away_timeout,

@@ -18,7 +18,7 @@ import msgspec
 from openagent.core.asks import ask_person
 from openagent.core.audit import entry
 from openagent.core.beyond_undo import BY_PEOPLE, asked_for, held
-from openagent.grants.openings import Opening, own_port
+from openagent.grants.openings import Opening, own_port, split_subject
 from openagent.plugins.addresses import HERE, address_of, written
 from openagent.plugins.jail import OpenableJail, OpenableShell, Openings, Shell, Tunnel, offers
 from openagent.plugins.store import AuditEntry
@@ -38,6 +38,7 @@ _HOST = re.compile(
 _PORT = re.compile(r"^(?:[a-z+]+://)?(?:[^@/\s]*@)?[A-Za-z0-9_.-]+:(\d{1,5})(?:[/?#]|$)")
 _PATH = re.compile(r"""(?:^|[\s='"(:<>])(/[^\s'"`;|&<>()$*?\[\]{},:]+)""")
 _SPEAKS = re.compile(r"^\s*(?:echo|printf)\b[^|;&<>]*$")
+_NEVER = "jail:never"
 _REMEMBERED = 512
 _ASKED_AT_ONCE = 8
 """A program can want any number of hosts; a person cannot be asked about all of them at once. The others wait."""
@@ -169,21 +170,20 @@ class Leaving:
         tunnel = tunnel or Tunnel()
         openings = [Opening("network", f"{name}:{port}") for name in (written(host), host, *tunnel.also)]
         opening = next((each for each in openings if self._is_forbidden(each)), openings[0])
-        if tunnel.never:
-            return self._not_reached(opening, tunnel.never, program)
         tunnel.refuse = functools.partial(self._not_reached, opening, program=program)
         here = own_port(opening.subject)
         words = f"port {port} of this machine itself" if here else opening.subject
         what = "The command" if self.call_id else "What an earlier command left running"
-        decision = await self.ask(opening, reason or f"{what} wants to connect to {words}.", program=program)
+        reason = reason or f"{what} wants to connect to {words}."
+        decision = await self.ask(opening, reason, program=program, never=tunnel.never)
         return "" if decision.kind == "allow" else self._told_why(opening, decision.reason, program)
 
     def _is_forbidden(self, opening: Opening) -> bool:
         return self._session.permits.decide(opening.facts(self._session.info.cwd)).kind == "deny"
 
     def _not_reached(self, opening: Opening, why: str, program: str) -> str:
-        """Nobody was asked, or what was said cannot be done."""
-        decision = Decision(kind="deny", risk="high", reason=why, rule="jail:never")
+        """What was said cannot be done."""
+        decision = Decision(kind="deny", risk="high", reason=why, rule=_NEVER)
         self._session.post(audit=[self._audited(opening, decision, program)])
         return self._told_why(opening, why, program)
 
@@ -193,11 +193,15 @@ class Leaving:
             self._news[opening] = f"the jail's network: {opening.subject} was not reached, because {why}"
         return f"OpenAgent did not let this connection to {opening.subject} out of the jail: {why}."
 
-    async def ask(self, opening: Opening, reason: str, *, program: str = "", **about: Any) -> Decision:
-        """`about` is shown beside the question."""
+    async def ask(self, opening: Opening, reason: str, *, program: str = "", never: str = "", **about: Any) -> Decision:
+        """`never` is why it cannot be had, whoever allows it. `about` is shown beside the question."""
         session = self._session
         facts = opening.facts(session.info.cwd)
         decision = session.permits.decide(facts)
+        if opening.kind == "network" and not never:
+            never = await session.runtime.never_reached(*split_subject(opening.subject), ())
+        if never:
+            decision = Decision(kind="deny", risk="high", reason=never, rule=_NEVER)
         scope = program or self.call_id
         before = self._answers.get((scope, opening))
         if decision.kind == "ask" and before is not None and before.rule.startswith("answer:"):

@@ -14,7 +14,7 @@ from openagent.core.pace import Pace
 from openagent.plugins.admission import Admission, Unbounded
 from openagent.plugins.collector import Collector, ContextSettings
 from openagent.plugins.gate import Gate, OpenGate
-from openagent.plugins.jail import Jail
+from openagent.plugins.jail import Jail, NeverReached, reach_anything
 from openagent.plugins.ledger import Budget, Ledger
 from openagent.plugins.provider import ModelRequest, Provider
 from openagent.plugins.store import Store
@@ -161,6 +161,8 @@ class Runtime:
     gate: Gate = field(default_factory=OpenGate)
     network: Callable[[str, int], Kind] = lambda _host, _port: "allow"
     """What the settings say about reaching a host and port from a session: `ask` where a person decides."""
+    never_reached: NeverReached = reach_anything
+    """Why nobody can open a jail to a host and port: it is the installation's own."""
     admission: Admission = field(default_factory=Unbounded)
     """Whether a turn may begin now."""
     pace: Pace = field(default_factory=Pace)

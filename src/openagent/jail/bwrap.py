@@ -36,7 +36,15 @@ from openagent.jail.wall_repair import WallRepair
 from openagent.jail.walls import checked_workspace, explain_walls, home_directories, workspace_walls
 from openagent.jail.workspace_survey import GroundSurvey
 from openagent.plugins.held_time import HeldTime
-from openagent.plugins.jail import AskHost, AskHostFor, BackgroundCommand, Openings, ProgramPlaces
+from openagent.plugins.jail import (
+    AskHost,
+    AskHostFor,
+    BackgroundCommand,
+    NeverReached,
+    Openings,
+    ProgramPlaces,
+    reach_anything,
+)
 from openagent.protocol.errors import OpenAgentError
 
 _UID = 1000
@@ -84,6 +92,7 @@ class BwrapJail:
         *,
         network: str | Sequence[str] = "off",
         names: Mapping[str, str] | None = None,
+        never: NeverReached = reach_anything,
         ask: AskHostFor | None = None,
         opener: PortOpener | None = None,
         openings: Callable[[str], Openings] = lambda _session: Openings(),
@@ -104,6 +113,7 @@ class BwrapJail:
         self._room = room
         self._network = network
         self._names = names or {}
+        self._never = never
         self._ask = ask
         self._opener = opener or PortOpener()
         self._openings = openings
@@ -239,8 +249,10 @@ class BwrapJail:
 
     def _way_out(self, ask: AskHost | None, ports: Sequence[int]) -> WayOut | None:
         if not isinstance(self._network, str):
-            return WayOut(self._opener, only(self._network), self._names)
-        return WayOut(self._opener, ask, self._names, ports) if self._network == "ask" and ask is not None else None
+            return WayOut(self._opener, only(self._network), self._names, self._never)
+        if self._network != "ask" or ask is None:
+            return None
+        return WayOut(self._opener, ask, self._names, self._never, ports)
 
     # --- what it is opened to ---------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from openagent.jail.shell_enclosure import Enclosure
 from openagent.jail.wall_repair import MOST_INODES, UNREADABLE, WallRepair
 from openagent.jail.walls import workspace_walls
 from openagent.jail.workspace_survey import Ground
-from openagent.plugins.jail import AskHost
+from openagent.plugins.jail import AskHost, NeverReached, reach_anything
 from openagent.protocol.errors import OpenAgentError
 
 _ORDERS = "orders"
@@ -63,6 +63,7 @@ class ContainerWayOut(NamedTuple):
     opener: PortOpener
     ask: AskHost
     names: Mapping[str, str]
+    never: NeverReached = reach_anything
 
 
 class ContainerPlan(NamedTuple):
@@ -266,7 +267,7 @@ class ContainerEnclosure(Enclosure):
     async def _let_out(self, pid: int, way_out: ContainerWayOut) -> None:
         """Before the first shell. Who may not enter the container's network (an ordinary user, and an engine of root's)
         leaves it without one."""
-        self._proxy = EgressProxy(way_out.ask, way_out.names)
+        self._proxy = EgressProxy(way_out.ask, way_out.names, way_out.never)
         way_out.opener.hold()
         try:
             await self._proxy.serve(await way_out.opener.open(pid, PROXY_PORT))

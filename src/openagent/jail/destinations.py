@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from openagent.plugins.addresses import HERE, address_of, is_here, is_public, keeps_keys, own_meaning, written
-from openagent.plugins.jail import HOST_NAME
+from openagent.plugins.jail import HOST_NAME, NeverReached
 
 OWN_ADDRESSES = ("127.0.0.1", "::1")
 _LOOKED_UP_WITHIN = 20.0
@@ -34,8 +34,13 @@ class Destination(NamedTuple):
     """Why it is not reached, whoever allows it."""
 
 
-async def find(host: str, port: int, names: Mapping[str, str]) -> Destination:
+async def find(host: str, port: int, names: Mapping[str, str], never: NeverReached) -> Destination:
     """`names` are a person's own, each with the address it stands for, wherever that is."""
+    found = await _find(host, port, names)
+    return await _kept(found, never)
+
+
+async def _find(host: str, port: int, names: Mapping[str, str]) -> Destination:
     if address := names.get(host):
         return _guarded(Destination(host, port, (address,)))
     name = written(host)
@@ -51,8 +56,18 @@ async def find(host: str, port: int, names: Mapping[str, str]) -> Destination:
     return await _look_up_near(found) if await asyncio.to_thread(_is_near, name) else found
 
 
-async def look_up(destination: Destination) -> Destination:
+async def look_up(destination: Destination, never: NeverReached) -> Destination:
     """A name that somebody allowed. It stays without addresses when it has none."""
+    return await _kept(await _look_up(destination), never)
+
+
+async def _kept(destination: Destination, never: NeverReached) -> Destination:
+    if destination.never:
+        return destination
+    return destination._replace(never=await never(destination.host, destination.port, destination.addresses))
+
+
+async def _look_up(destination: Destination) -> Destination:
     found = await _addresses(destination)
     here, near = _nearer(found)
     if here or near:
@@ -66,7 +81,7 @@ async def _look_up_near(destination: Destination) -> Destination:
     here, _ = _nearer(found)
     if here and len(here) == len(found):
         return _guarded(destination._replace(host=HERE, addresses=tuple(found), also=(destination.host, *found)))
-    return await look_up(destination) if found else destination
+    return await _look_up(destination) if found else destination
 
 
 async def _addresses(destination: Destination) -> list[str]:

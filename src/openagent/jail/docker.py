@@ -22,7 +22,7 @@ from openagent.jail.shell_state import kept_directory, make_plain
 from openagent.jail.walls import checked_workspace, explain_walls
 from openagent.jail.workspace_survey import GroundSurvey
 from openagent.plugins.held_time import HeldTime
-from openagent.plugins.jail import AskHostFor, BackgroundCommand
+from openagent.plugins.jail import AskHostFor, BackgroundCommand, NeverReached, reach_anything
 from openagent.protocol.errors import OpenAgentError
 
 DEFAULT_IMAGE = "python:3.12-slim"
@@ -37,6 +37,7 @@ class DockerJail:
         image: str = "",
         network: str | Sequence[str] = "off",
         names: Mapping[str, str] | None = None,
+        never: NeverReached = reach_anything,
         ask: AskHostFor | None = None,
         opener: PortOpener | None = None,
         limits: Limits | None = None,
@@ -52,6 +53,7 @@ class DockerJail:
         self._image = image or DEFAULT_IMAGE
         self._network = network
         self._names = names or {}
+        self._never = never
         self._ask = ask
         self._opener = opener or PortOpener()
         self._limits = limits or Limits()
@@ -95,7 +97,9 @@ class DockerJail:
         held = HeldTime()
         ask = held_while_asking(self._ask, session, held) if self._network == "ask" else None
         info = await engine.info()
-        way_out = ContainerWayOut(self._opener, ask, self._names) if ask is not None and not info.is_far else None
+        way_out = None
+        if ask is not None and not info.is_far:
+            way_out = ContainerWayOut(self._opener, ask, self._names, self._never)
         plan = ContainerPlan(
             engine=engine,
             info=info,

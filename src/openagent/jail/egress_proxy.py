@@ -13,9 +13,9 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from openagent.jail.destinations import OWN_ADDRESSES, Destination, find, look_up
-from openagent.plugins.addresses import address_of, written
+from openagent.plugins.addresses import HERE, address_of, written
 from openagent.plugins.held_time import HeldTime
-from openagent.plugins.jail import AskHost, AskHostFor, Tunnel
+from openagent.plugins.jail import AskHost, AskHostFor, NeverReached, Tunnel, reach_anything
 
 PROXY_PORT = 3128
 _HEAD_LIMIT = 64 * 1024
@@ -99,9 +99,12 @@ class _AskerGone(Exception):
 
 
 class EgressProxy:
-    def __init__(self, ask: AskHost, names: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, ask: AskHost, names: Mapping[str, str] | None = None, never: NeverReached = reach_anything
+    ) -> None:
         """`names` are a person's own, each with the address it stands for, wherever that is."""
         self._ask = ask
+        self._never = never
         self._names = {name.lower().rstrip("."): address for name, address in (names or {}).items()}
         self._servers: list[asyncio.Server] = []
         self._forwarded: dict[int, asyncio.Server] = {}
@@ -119,6 +122,8 @@ class EgressProxy:
 
         async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             async def to_the_host() -> None:
+                if await self._never(HERE, port, OWN_ADDRESSES):
+                    return
                 await self._join(reader, writer, await _connect_to(OWN_ADDRESSES, port), b"", b"")
 
             await self._attended(writer, to_the_host())
@@ -179,7 +184,7 @@ class EgressProxy:
             )
         if not (_NAME.fullmatch(host) or address_of(host) is not None) or not 0 < port < 65536:
             raise _Refused("This is no host and port.")
-        early, outer = await self._reached(await find(host, port, self._names), reader)
+        early, outer = await self._reached(await find(host, port, self._names, self._never), reader)
         reply = b"HTTP/1.1 200 Connection established\r\n\r\n" if method == "CONNECT" else b""
         await self._join(reader, writer, outer, reply, opening + early)
 
@@ -193,7 +198,7 @@ class EgressProxy:
         if refusal or destination.never:
             raise _Refused(refusal or f"{destination.never}.")
         if not destination.addresses:
-            destination = await look_up(destination)
+            destination = await look_up(destination, self._never)
             if destination.never:
                 raise _Refused(tunnel.refuse(destination.never))
         return early, await _connect_to(destination.addresses, destination.port)

@@ -9,7 +9,7 @@ import msgspec
 
 from openagent.jail.egress_proxy import PROXY_PORT, EgressProxy
 from openagent.jail.ports import PortOpener
-from openagent.plugins.jail import AskHost
+from openagent.plugins.jail import AskHost, NeverReached, reach_anything
 from openagent.protocol.errors import OpenAgentError
 
 _log = logging.getLogger(__name__)
@@ -22,10 +22,17 @@ class _Info(msgspec.Struct, frozen=True):
 
 
 class WayOut:
-    def __init__(self, opener: PortOpener, ask: AskHost, names: Mapping[str, str], ports: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        opener: PortOpener,
+        ask: AskHost,
+        names: Mapping[str, str],
+        never: NeverReached = reach_anything,
+        ports: Sequence[int] = (),
+    ) -> None:
         """`ports` of this machine are the jail's own, too."""
         self._opener = opener
-        self._proxy = EgressProxy(ask, names)
+        self._proxy = EgressProxy(ask, names, never)
         self._ports = ports
         self._pid = 0
         self._told, info = os.pipe()

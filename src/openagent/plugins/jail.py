@@ -40,6 +40,15 @@ class AskHost(Protocol):
 
 AskHostFor = Callable[[str, str, int, Tunnel | None], Awaitable[str]]
 """The same with the session first."""
+NeverReached = Callable[[str, int, Sequence[str]], Awaitable[str]]
+"""Host, port and the addresses it leads to, as far as known, to why nobody can open a jail to it; empty when somebody
+can."""
+
+
+async def reach_anything(host: str, port: int, addresses: Sequence[str]) -> str:
+    """Where nothing is to be kept from jails."""
+    del host, port, addresses
+    return ""
 
 
 class CommandResult(Struct, frozen=True):

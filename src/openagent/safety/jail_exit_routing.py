@@ -11,7 +11,7 @@ from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.jail.egress_proxy import HostRule, only
 from openagent.jail.ports import PortOpener
 from openagent.plugins.held_time import HeldTime
-from openagent.plugins.jail import AskHost, Openings, Tunnel
+from openagent.plugins.jail import AskHost, NeverReached, Openings, Tunnel
 from openagent.safety.server_places import is_of_project
 from openagent.tools.mcp.definitions import ServerDefinition
 
@@ -31,9 +31,12 @@ class Requester(NamedTuple):
 
 
 class JailExits:
-    def __init__(self, network: str | Sequence[str], names: Mapping[str, str], loaded: LoadedSessions) -> None:
+    def __init__(
+        self, network: str | Sequence[str], names: Mapping[str, str], never: NeverReached, loaded: LoadedSessions
+    ) -> None:
         self.network = network
         self.names = names
+        self.never = never
         self.opener = PortOpener()
         self.opener.hold()
         self._loaded = loaded

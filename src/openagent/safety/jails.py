@@ -67,6 +67,7 @@ def build_jail(
         return BwrapJail(
             network=settings.network,
             names=settings.names,
+            never=exits.never,
             ask=exits.reach_from_shell,
             opener=exits.opener,
             openings=exits.openings,
@@ -84,6 +85,7 @@ def build_jail(
         image=settings.image,
         network=settings.network,
         names=settings.names,
+        never=exits.never,
         ask=exits.reach_from_shell,
         opener=exits.opener,
         limits=limits,

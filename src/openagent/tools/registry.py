@@ -11,6 +11,7 @@ from pkgutil import iter_modules
 
 from openagent import tools as room
 from openagent.plugins.index import Index
+from openagent.plugins.jail import NeverReached, reach_anything
 from openagent.plugins.recall import Memory
 from openagent.plugins.tool import FunctionTool, Tool
 from openagent.tools.recall import recall_tool
@@ -40,13 +41,14 @@ def built_in_tools(
     index: Index | None = None,
     memory: Memory | None = None,
     names: Mapping[str, str] | None = None,
+    never: NeverReached = reach_anything,
 ) -> Sequence[Tool]:
     """No web_search without a backend, no search_code without an index. `names` are hosts of a person's own, with
     their addresses."""
     tools: list[Tool] = [
         *_tools_alone(),
         *([search_code_tool(index)] if index is not None else []),
-        web_fetch_tool(names=names or {}),
+        web_fetch_tool(names=names or {}, never=never),
         *([web_search_tool(search)] if search is not None else []),
         *([recall_tool(memory)] if memory is not None else []),
     ]

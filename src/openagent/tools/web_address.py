@@ -6,6 +6,7 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from openagent.plugins.addresses import Address, is_here, is_public
+from openagent.plugins.jail import NeverReached, reach_anything
 from openagent.protocol.errors import OpenAgentError
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -22,16 +23,25 @@ class Guard:
     an address."""
 
     def __init__(
-        self, reachable: Sequence[str] = (), resolve: Resolve = resolve_host, names: Mapping[str, str] | None = None
+        self,
+        reachable: Sequence[str] = (),
+        resolve: Resolve = resolve_host,
+        names: Mapping[str, str] | None = None,
+        never: NeverReached = reach_anything,
     ) -> None:
         self._names = names or {}
+        self._never = never
         self._reachable: list[Network] = [ipaddress.ip_network(network) for network in reachable]
         self._resolve = resolve
 
     async def address_of(self, host: str, port: int) -> str:
         """One to connect to. A name that has any forbidden address is refused altogether."""
-        if host in self._names:
-            return self._names[host]
+        found = [self._names[host]] if host in self._names else await self._looked_up(host, port)
+        if why := await self._never(host, port, found):
+            raise OpenAgentError("permission_denied", f"{host}:{port} is not fetched from: {why}.")
+        return found[0]
+
+    async def _looked_up(self, host: str, port: int) -> list[str]:
         try:
             found = await self._resolve(host, port)
         except OSError as problem:
@@ -43,7 +53,7 @@ class Guard:
                 )
         if not found:
             raise OpenAgentError("tool_error", f"{host} has no address.")
-        return found[0]
+        return found
 
     def _allowed(self, address: Address) -> bool:
         if any(address.version == network.version and address in network for network in self._reachable):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 from urllib.parse import urljoin
 
+from openagent.plugins.jail import NeverReached, reach_anything
 from openagent.plugins.tool import FunctionTool, ToolContext, ToolOutcome, tool
 from openagent.protocol.display import Display
 from openagent.protocol.errors import OpenAgentError
@@ -27,10 +28,14 @@ _HEADERS = {"User-Agent": "OpenAgent", "Accept": "text/markdown, text/html;q=0.9
 
 
 def web_fetch_tool(
-    *, reachable: Sequence[str] = (), resolve: Resolve = resolve_host, names: Mapping[str, str] | None = None
+    *,
+    reachable: Sequence[str] = (),
+    resolve: Resolve = resolve_host,
+    names: Mapping[str, str] | None = None,
+    never: NeverReached = reach_anything,
 ) -> FunctionTool:
     """`reachable` are networks that may be fetched from although they are not public, `names` such hosts."""
-    guard = Guard(reachable, resolve, names)
+    guard = Guard(reachable, resolve, names, never)
 
     @tool(
         effect="network",

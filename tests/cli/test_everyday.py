@@ -59,6 +59,18 @@ def test_undo_of_a_path_touches_that_path_alone(fresh: Machine) -> None:
     assert "taken back" not in fresh.run("sessions", "show", session).stdout
 
 
+def test_redo_needs_no_id_and_revert_takes_the_session_first(fresh: Machine) -> None:
+    session = fresh.turn("write", script=[wrote("a.txt"), wrote("b.txt"), {"text": "ok"}])
+    assert "There is nothing to redo" in fresh.run("redo").stderr
+    assert "a.txt" in fresh.run("revert", session, "a.txt").stdout
+    assert fresh.run("revert", "b.txt").returncode == 0
+    assert "Name one file" in fresh.run("revert", session).stderr
+    assert [path.name for path in fresh.workspace.iterdir()] == []
+    assert "1 written, 0 removed.\n  b.txt" in fresh.run("redo").stdout
+    assert "1 written, 0 removed.\n  a.txt" in fresh.run("redo", session).stdout
+    assert fresh.run("redo").returncode == 1
+
+
 def test_a_word_that_is_a_session_and_a_file_is_refused(fresh: Machine) -> None:
     session = fresh.turn("write", script=[wrote("a.txt"), {"text": "ok"}])
     (fresh.workspace / session).touch()

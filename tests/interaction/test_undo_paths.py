@@ -95,3 +95,46 @@ async def test_an_older_client_is_refused_instead_of_undoing_more_than_it_says(t
 def test_no_older_daemon_takes_an_undo_for_one_of_everything() -> None:
     """The ops that undid everything, whatever `paths` said, are never sent again."""
     assert not {"session.rewind", "session.unrewind"} & set(BY_TAG)
+
+
+async def test_redo_without_an_id_brings_back_the_last_undo_then_the_one_before(tmp_path: Path) -> None:
+    script = [write("a", "1"), {"text": "ok"}, write("b", "2"), {"text": "ok"}, {"text": "ok"}]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        session = await new_session(h, client)
+        attachment = await client.attach(session)
+        with pytest.raises(OpenAgentError, match="nothing to redo"):
+            await ask(client, SessionRedo, session=session)
+        for _ in range(3):
+            await turn(client, attachment)
+        said = await messages_of(client, session)
+        await ask(client, SessionUndo, session=session, turn=3, files=False, conversation=True)
+        await ask(client, SessionUndo, session=session, turn=2)
+        await ask(client, SessionUndo, session=session, turn=1, conversation=True)
+        assert files(h.workspace) == {}
+        assert (await ask(client, SessionRedo, session=session)).written == ["a"]
+        assert (await ask(client, SessionRedo, session=session)).written == ["b"]
+        assert (await ask(client, SessionRedo, session=session)).turn == 3
+        assert files(h.workspace) == {"a": "1", "b": "2"}
+        assert await messages_of(client, session) == said
+        with pytest.raises(OpenAgentError, match="nothing to redo"):
+            await ask(client, SessionRedo, session=session)
+
+
+@pytest.mark.parametrize("back", [{}, {"files": False, "conversation": True}])
+async def test_redo_without_an_id_is_refused_after_the_session_has_gone_on(
+    tmp_path: Path, back: dict[str, bool]
+) -> None:
+    script = [write("a", "1"), {"text": "ok"}, write("b", "2"), {"text": "ok"}]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        session = await new_session(h, client)
+        attachment = await client.attach(session)
+        await turn(client, attachment)
+        done = await ask(client, SessionUndo, session=session, turn=1, **back)
+        await turn(client, attachment)
+        now = files(h.workspace)
+        with pytest.raises(OpenAgentError, match="gone on since") as refused:
+            await ask(client, SessionRedo, session=session)
+        assert done.undo in refused.value.info.hint
+        assert files(h.workspace) == now
+        await ask(client, SessionRedo, session=session, undo=done.undo)
+        assert (h.workspace / "a").exists()

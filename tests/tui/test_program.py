@@ -101,7 +101,7 @@ async def test_going_back_shows_what_would_be_undone_and_undoes_it(tmp_path: Pat
         await seen.until_shown("Back to before turn 1: undo …", "files only")
         await seen.pilot.press("down", "enter")
         await seen.until(lambda: not (seen.house.workspace / "a.txt").exists())
-        await seen.until_shown("Went back to before turn 1.", "/redo takes it")
+        await seen.until_shown("Went back to before turn 1.", "/redo brings it")
         await seen.write("/redo")
         await seen.until((seen.house.workspace / "a.txt").exists)
         await seen.until_shown("The rewind was taken back.")
@@ -180,6 +180,21 @@ async def test_question_mark_shows_what_is_bound(tmp_path: Path) -> None:
         assert "f8" in seen.screen()
         await seen.pilot.press("escape", "f8")
         await seen.until_shown("No plan yet.")
+
+
+async def test_help_begins_with_the_commands(tmp_path: Path) -> None:
+    async with screens(tmp_path, [], size=(100, 44)) as seen:
+        await seen.write("/help")
+        await seen.until_shown("Commands and keys", "/undo PATH", "/redo")
+
+
+@pytest.mark.parametrize(("words", "found"), [("ollama", "login"), ("add mcp", "mcp"), ("undo", "undo")])
+async def test_commands_are_found_by_what_people_call_them(tmp_path: Path, words: str, found: str) -> None:
+    async with screens(tmp_path, []) as seen:
+        await seen.pilot.press("ctrl+x", "k")
+        await seen.until_shown("Everything, by name")
+        await seen.write(words, send=False)
+        await seen.until(lambda: found in seen.screen() and "compact" not in seen.screen())
 
 
 async def test_a_small_terminal_works_and_a_tiny_one_says_so(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_what_a_session_did_is_shown_taken_back_forked_and_written_down(machine:
         say(seen, "write it", "It is written.")
         say(seen, "/diff", "Changed: 1 file +1 −0", "+ print('made')")
         leave(seen, "Changed: 1 file")
-        say(seen, "/undo", "Undid the changes to files since turn 1.", "/redo takes it back")
+        say(seen, "/undo", "Undid the changes to files since turn 1.", "/redo brings it back")
         seen.until(lambda: not made.exists())
         say(seen, "/redo", "The rewind was taken back.")
         seen.until(made.exists)

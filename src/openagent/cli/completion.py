@@ -53,8 +53,10 @@ def session_argument(metavar: str = "SESSION", **settings: Any) -> Callable[[Cal
     return click.argument("session", metavar=metavar, shell_complete=session_ids, **settings)
 
 
-def session_and_paths_argument() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return click.argument("words", metavar="[SESSION] [PATH]...", nargs=-1, shell_complete=_session_or_path)
+def session_and_paths_argument(
+    metavar: str = "[SESSION] [PATH]...",
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.argument("words", metavar=metavar, nargs=-1, shell_complete=_session_or_path)
 
 
 def _session_or_path(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -34,7 +34,7 @@ async def session_and_paths(client: Client, words: Sequence[str]) -> tuple[Sessi
         return info, [_from_root(info.cwd, word) for word in words]
     if await asyncio.to_thread(os.path.lexists, first) or first in await _changed_here(client):
         raise OpenAgentError(
-            "bad_op",
+            "invalid_argument",
             f"{first} is a session and a file, too.",
             hint=f"Write ./{first} for the file, or {named.id} for the session.",
         )
@@ -66,7 +66,7 @@ def _from_root(root: str, word: str) -> str:
     start = here if is_within(here, root) else root
     path = os.path.relpath(posixpath.normpath(os.path.join(start, word)), root) if word else ""
     if not word or path.split("/")[0] == "..":
-        raise OpenAgentError("bad_op", f"{word!r} is no path in the workspace, {root}.")
+        raise OpenAgentError("invalid_argument", f"{word!r} is no path in the workspace, {root}.")
     return path
 
 

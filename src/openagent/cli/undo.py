@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from openagent.cli.changes import show_changes
-from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, plain, print_json, say
+from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
 from openagent.cli.completion import session_and_paths_argument, session_argument
 from openagent.cli.session_here import is_within, session_and_paths, session_or_newest
 from openagent.client import Client
@@ -121,18 +121,28 @@ async def _turn_with(client: Client, session: str, paths: Sequence[str], turn: i
     return first
 
 
-@command("redo", "openagent redo 06gx 4f2a91c07be3")
-@session_argument()
-@click.argument("undo")
+@command("redo", "openagent redo", "openagent redo 06gx", "openagent redo 06gx 4f2a91c07be3")
+@session_argument("[SESSION]", required=False)
+@click.argument("undo", required=False)
 @as_json
-def redo(session: str, undo: str, as_json: bool) -> None:
-    """Bring back what `undo` or `revert` took: the files, and the conversation if it went too. They print the UNDO."""
-    done = ask_daemon(SessionRedo(id="", session=session, undo=undo))
+def redo(session: str | None, undo: str | None, as_json: bool) -> None:
+    """Bring back what `undo` or `revert` took: the files, and the conversation if it went too.
+
+    Without SESSION, in the newest session of this folder. Without UNDO, which they print, the last one; run again, the
+    one before.
+    """
+    name, done = complete(_redo(session or "", undo or ""))
     if as_json:
         print_json(plain(done))
         return
-    _show(done, nothing="")
-    say("The undo is taken back.")
+    _show(done, nothing="No file had to change.")
+    say(f"Redone in {name}.")
+
+
+async def _redo(session: str, undo: str) -> tuple[str, Rewound]:
+    async with daemon() as client:
+        info = await session_or_newest(client, session)
+        return info.id, await client.request(SessionRedo(id=client.next_id(), session=info.id, undo=undo))
 
 
 def _show(done: Rewound, *, nothing: str) -> None:
@@ -158,19 +168,21 @@ def _show(done: Rewound, *, nothing: str) -> None:
 
 
 @command(
-    "revert", "openagent revert src/app.py", "openagent revert src/app.py --hunk 2", "openagent revert a.py --turn 3"
+    "revert",
+    "openagent revert src/app.py",
+    "openagent revert src/app.py --hunk 2",
+    "openagent revert 06gx src/app.py --turn 3",
 )
-@click.argument("path")
-@session_argument("[SESSION]", required=False)
+@session_and_paths_argument("[SESSION] PATH")
 @click.option("--hunk", "hunks", type=click.IntRange(min=1), multiple=True, metavar="N", help="Only this hunk of it.")
 @click.option("--turn", type=click.IntRange(min=1), metavar="N", help="Only what this turn did to it.")
 @as_json
-def revert(*, path: str, session: str | None, hunks: tuple[int, ...], turn: int | None, as_json: bool) -> None:
-    """Take back what a session did to one file, or some hunks of it as `openagent diff` shows them, from the top.
+def revert(*, words: tuple[str, ...], hunks: tuple[int, ...], turn: int | None, as_json: bool) -> None:
+    """Revert what a session did to one file, or some hunks of it as `openagent diff` shows them, from the top.
 
     What others wrote stays. Without SESSION, the newest session in this folder.
     """
-    name, done = complete(_reverted(session or "", path, list(hunks), turn))
+    name, done = complete(_reverted(words, list(hunks), turn))
     if as_json:
         print_json(plain(done))
         return
@@ -179,9 +191,12 @@ def revert(*, path: str, session: str | None, hunks: tuple[int, ...], turn: int 
     say(f"To bring it back: openagent redo {name} {done.undo}")
 
 
-async def _reverted(session: str, path: str, hunks: list[int], turn: int | None) -> tuple[str, Reverted]:
+async def _reverted(words: Sequence[str], hunks: list[int], turn: int | None) -> tuple[str, Reverted]:
     async with daemon() as client:
-        info = await session_or_newest(client, session)
+        info, paths = await session_and_paths(client, words)
+        if len(paths) != 1:
+            raise OpenAgentError("invalid_argument", "Name one file: `openagent revert [SESSION] PATH`.")
+        path = paths[0]
         found = await client.request(ReviewShow(id=client.next_id(), session=info.id, turn=turn))
         version = next((each.version for each in found.files if each.file.path == path), None)
         if version is None:

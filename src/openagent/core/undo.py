@@ -204,6 +204,7 @@ class Undo:
         session = self._session
         async with self._alone():
             log = standing(await session.view.log())
+            undo = undo or await self._last_undo(log)
             hidden = next((each for each in log if each.collector == REWIND and undo and each.undo == undo), None)
             writes = session.runtime.writes
             restored = await writes.unrewind(session.workspace, session.id, undo) if writes and undo else None
@@ -236,6 +237,23 @@ class Undo:
             self._begin_anew()
         await session.inbox.start_next()
         return _told(turn, "", restored, git=bool(restored and restored.git_state != "untouched"))
+
+    async def _last_undo(self, log: Sequence[CollectionRecord]) -> str:
+        session = self._session
+        writes = session.runtime.writes
+        files = await writes.last_undo(session.workspace, session.id) if writes else None
+        talk = next((each for each in reversed(log) if each.collector == REWIND and each.undo), None)
+        _, undo = max([(each.at, each.undo) for each in (files, talk) if each], default=(0, ""))
+        if not undo:
+            raise OpenAgentError("not_found", "There is nothing to redo in this session.")
+        said_since = talk is not None and talk.undo == undo and session.info.message_count > talk.hidden[-1][1]
+        if said_since or (files is not None and files.undo == undo and files.gone_on):
+            raise OpenAgentError(
+                "conflict",
+                "The session has gone on since the last undo, so bringing that back may undo newer work.",
+                hint=f"To do it all the same: `openagent redo {session.id} {undo}`.",
+            )
+        return undo
 
     async def _turn_of(self, message: int) -> int:
         (found,) = await self._session.runtime.store.messages(self._session.id, limit=1, after=message - 1)
@@ -298,15 +316,17 @@ class Undo:
 def _limits(op: SessionUndo) -> list[str]:
     """The paths as the workspace names them. What cannot be understood is refused: it must not mean everything."""
     if not op.files and not op.conversation:
-        raise OpenAgentError("bad_op", "With neither files nor conversation there is nothing to undo.")
+        raise OpenAgentError("invalid_argument", "With neither files nor conversation there is nothing to undo.")
     if op.paths and not op.files:
-        raise OpenAgentError("bad_op", "Paths limit which files are undone, and no files were asked for.")
+        raise OpenAgentError("invalid_argument", "Paths limit which files are undone, and no files were asked for.")
     if op.paths and op.git_state:
-        raise OpenAgentError("bad_op", "The repository's state cannot be limited to paths. Nothing was undone.")
+        raise OpenAgentError(
+            "invalid_argument", "The repository's state cannot be limited to paths. Nothing was undone."
+        )
     for path in op.paths:
         if not path or path.startswith("/") or ".." in path.split("/"):
             raise OpenAgentError(
-                "bad_op",
+                "invalid_argument",
                 f"{path[:300]!r} is not a path from the workspace's root. Nothing was undone.",
                 hint="Write it as `openagent diff` shows it.",
             )

@@ -82,6 +82,14 @@ class WriteWindow(Protocol):
         ...
 
 
+class LastUndo(Struct, frozen=True):
+    undo: str
+    at: float
+    """Seconds since the epoch."""
+    gone_on: bool
+    """The session has written files since."""
+
+
 class Part(Struct, frozen=True):
     """Of what a session changed, what is to be taken back."""
 
@@ -141,6 +149,10 @@ class Writes(Protocol):
         With `paths` only these files, and what is in these folders; one that the session has not written is refused,
         and nothing is done. What others changed since stays as it is, unless it is to be overwritten.
         """
+        ...
+
+    async def last_undo(self, workspace: Path, session: str) -> LastUndo | None:
+        """The newest undo or revert that was not brought back; None when there is none."""
         ...
 
     async def keeps(self, workspace: Path, session: str) -> bool:

@@ -103,8 +103,8 @@ class SessionRedo(
 
     session: str
     """The session, by its id or the beginning of it."""
-    undo: str
-    """As the answer to the undo and its event name it."""
+    undo: str = ""
+    """As the answer to the undo and its event name it; empty: the last one, unless the session has gone on since."""
 
 
 class SessionChanges(

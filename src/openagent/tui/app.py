@@ -740,10 +740,16 @@ class OpenAgent(App[None]):
 
     @on(Prompt.HelpAsked)
     def action_help(self) -> None:
+        self._show_help(commands_first=False)
+
+    def action_help_with_commands(self) -> None:
+        self._show_help(commands_first=True)
+
+    def _show_help(self, *, commands_first: bool) -> None:
         from openagent.tui.help import Help
 
         if not isinstance(self.screen, Help):
-            self.push_screen(Help(self.keys, self.view.completion.commands))
+            self.push_screen(Help(self.keys, self.view.completion.commands, commands_first=commands_first))
 
     # Looking closer
 
@@ -1028,12 +1034,11 @@ class OpenAgent(App[None]):
 
     async def action_unrewind(self) -> None:
         view = self.view
-        if not view.undo:
-            self.notify("No rewind was made since this session was opened here.", severity="warning", markup=False)
+        if view.is_draft:
+            view.say_that_nothing_was_said()
             return
-        done = await view.ask(lambda client: SessionRedo(id=client.next_id(), session=view.session, undo=view.undo))
-        if done is not None:
-            self.notify("The rewind is taken back.", markup=False)
+        if await view.ask(lambda client: SessionRedo(id=client.next_id(), session=view.session)) is not None:
+            self.notify("Redone.", markup=False)
 
 
 def _load_the_rest() -> None:

@@ -1,4 +1,4 @@
-"""`?`: every key and every command."""
+"""`?` and `/help`: every command and every key."""
 
 from collections.abc import Sequence
 
@@ -29,21 +29,22 @@ class Help(ModalScreen[None]):
     Help Static { height: auto; }
     """
 
-    def __init__(self, keys: Keys, commands: Sequence[Command]) -> None:
+    def __init__(self, keys: Keys, commands: Sequence[Command], *, commands_first: bool = False) -> None:
         super().__init__()
+        self._commands_first = commands_first
         self._keys = keys
         self._commands = commands
 
     def compose(self) -> ComposeResult:
         with VerticalScroll() as box:
-            box.border_title = "Keys"
-            for place, (group, rows) in enumerate(self._groups().items()):
+            box.border_title = "Commands and keys" if self._commands_first else "Keys and commands"
+            commands = [(f"/{command.name} {command.takes}".strip(), command.help) for command in self._commands]
+            tables = [*self._groups().items()]
+            tables.insert(0 if self._commands_first else len(tables), ("Commands", commands))
+            for place, (group, rows) in enumerate(tables):
                 title = f"\n{group}" if place else group
                 yield Static(Content.styled(title, "bold $primary"), markup=False)
                 yield Static(_table(rows), markup=False)
-            yield Static(Content.styled("\nCommands", "bold $primary"), markup=False)
-            commands = [(f"/{command.name} {command.takes}".strip(), command.help) for command in self._commands]
-            yield Static(_table(commands), markup=False)
             if self._keys.problems:
                 problems = clean("\n".join(self._keys.problems))
                 yield Static(Content.styled(f"\n{problems}", "$warning"), markup=False)

@@ -127,8 +127,6 @@ class SessionView(Rows):
         self.session = session
         """Empty until it is known which one to show."""
         self.info: SessionInfo | None = None
-        self.undo = ""
-        """What takes the last rewind back."""
         self.chat = Chat()
         self.side = SidePanel()
         self.status = StatusBar()
@@ -540,9 +538,8 @@ class SessionView(Rows):
             self.run_worker(partial(self._look_around, self.info.cwd), group="files", exclusive=True)
 
     async def _restored(self, event: e.CheckpointRestored) -> None:
-        self.undo = event.undo
         self.chat.rewind(event.rewound, event.returned)
-        way_back = " /redo takes it back." if event.undo else ""
+        way_back = " /redo brings it back." if event.undo else ""
         for text, kind in notes_for(event):
             await self.chat.note(text + way_back, kind)
 

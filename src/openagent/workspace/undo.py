@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from openagent.filesystem.beneath import opened_root
-from openagent.plugins.workspace import Restored
+from openagent.plugins.workspace import LastUndo, Restored
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.undo import ChangedFile
 from openagent.workspace.apply import Apply
@@ -92,7 +92,7 @@ def _check(trail: Trail, wish: Request, standing: Sequence[Write]) -> None:
     for file in changes_of(trail, wish.session, wish.turn, since=True):
         if file.old_path and wish.concerns(file.path) and not wish.concerns(file.old_path):
             raise OpenAgentError(
-                "bad_op",
+                "invalid_argument",
                 f"{file.path} was {file.old_path} before, and would be gone under both names. Nothing was undone.",
                 hint="Name both paths.",
             )
@@ -126,6 +126,16 @@ def put_again(trail: Trail, session: str, undo: str, found: Found) -> Restored |
     done = restored(touched, goal, kept=kept, others=goal.others, undo="", before=before.id, git=git)
     path = shown(rewind.touched[0].path) if rewind.kind == "revert" and rewind.touched else ""
     return msgspec.structs.replace(done, path=path, turn=rewind.turn)
+
+
+def last_undo(trail: Trail, session: str) -> LastUndo | None:
+    entries = trail.journal.read(session)
+    returned = {entry.undo for entry in entries if entry.kind == "return"}
+    undone = [entry for entry in entries if entry.kind in ("rewind", "revert") and entry.undo not in returned]
+    if not undone:
+        return None
+    gone_on = any(entry.kind == "write" and entry.number > undone[-1].number for entry in entries)
+    return LastUndo(undone[-1].undo, undone[-1].at / 1e9, gone_on)
 
 
 def carry_out(

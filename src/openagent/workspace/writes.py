@@ -13,7 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from openagent.plugins.workspace import Caller, Checkpoint, Part, Restored, Writes, WriteWindow
+from openagent.plugins.workspace import Caller, Checkpoint, LastUndo, Part, Restored, Writes, WriteWindow
 from openagent.plugins.worktrees import common_directory
 from openagent.protocol.review import Review
 from openagent.protocol.undo import ChangedFile
@@ -25,7 +25,7 @@ from openagent.workspace.snapshots import Snapshot
 from openagent.workspace.states import Change, inside
 from openagent.workspace.trail import Trail
 from openagent.workspace.tree import Manifest, empty_folder, write_trees
-from openagent.workspace.undo import Request, changes_of, put_again, take_back
+from openagent.workspace.undo import Request, changes_of, last_undo, put_again, take_back
 from openagent.workspace.watch import Touched
 
 T = TypeVar("T")
@@ -247,6 +247,11 @@ class WorkspaceWrites:
         async with kept.lock:
             await self._look(kept)
             return await _to_the_end(lambda: changes_of(kept.trail, session, turn, since=since))
+
+    async def last_undo(self, workspace: Path, session: str) -> LastUndo | None:
+        kept = self._keep(workspace)
+        async with kept.lock:
+            return await _to_the_end(lambda: last_undo(kept.trail, session))
 
     async def keeps(self, workspace: Path, session: str) -> bool:
         kept = self._keep(workspace)

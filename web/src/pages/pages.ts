@@ -29,6 +29,8 @@ export interface PageEntry {
   path: string
   /** In the rail, the palette and the shortcut help. */
   label: string
+  /** What else the palette finds it by. */
+  keywords?: string[]
   icon: Icon
   /** The second key after `g`. */
   key: string
@@ -138,6 +140,7 @@ export const pages: PageEntry[] = [
   {
     path: '/settings/mcp',
     label: 'MCP servers',
+    keywords: ['add mcp server', 'connect mcp server'],
     icon: IconPlugConnected,
     key: 'm',
     group: 'Customise',
@@ -180,6 +183,7 @@ export const pages: PageEntry[] = [
   {
     path: '/auth',
     label: 'Keys and logins',
+    keywords: ['connect a model', 'provider', 'ollama', 'openai', 'anthropic', 'api key'],
     icon: IconKey,
     key: 'k',
     group: 'Settings',

@@ -3280,7 +3280,7 @@ export interface SessionRedo {
   op: "session.redo"
   id: string
   session: string
-  undo: string
+  undo?: string
 }
 
 /** Share a session, and those that work for it, with one of your teams, or by a link with whoever has it. */

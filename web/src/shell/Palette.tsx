@@ -135,9 +135,10 @@ export default function Palette({ query, onQuery, onFocus, onClose }: Props) {
       },
       {
         group: 'Pages',
-        actions: pages.map(({ path, label, icon: Icon }) => ({
+        actions: pages.map(({ path, label, keywords, icon: Icon }) => ({
           id: `page-${path}`,
           label,
+          keywords,
           leftSection: <Icon size={16} />,
           onClick: () => void navigate({ to: path }),
         })),

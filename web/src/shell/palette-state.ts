@@ -9,6 +9,7 @@ export interface Command {
   id: string
   label: string
   description?: string
+  keywords?: string[]
   leftSection?: ReactNode
   onClick: () => void
 }

@@ -1,6 +1,7 @@
 import {
   IconArchive,
   IconArrowBackUp,
+  IconArrowForwardUp,
   IconArrowsMinimize,
   IconCopy,
   IconCpu,
@@ -48,7 +49,14 @@ export function sessionCommands(info: SessionInfo, undo: () => void, go: Going):
         modeWords[one],
       ),
     ),
-    ...(info.turn_count ? [command('undo', 'Undo a turn …', <IconArrowBackUp size={16} />, undo)] : []),
+    ...(info.turn_count
+      ? [
+          { ...command('undo', 'Undo changes …', <IconArrowBackUp size={16} />, undo), keywords: ['rewind', 'revert'] },
+          command('redo', 'Redo what was undone last', <IconArrowForwardUp size={16} />, () => {
+            void act('session.redo', { session: info.id })
+          }),
+        ]
+      : []),
     ...(usePeople.getState().several
       ? [command('share', 'Share this session …', <IconUsers size={16} />, () => press('.sharing-button'))]
       : []),

@@ -52,11 +52,7 @@ export const BUILT_IN: Record<Name, Run | { elsewhere: string }> = {
   persona,
   diff: tab('review'),
   undo: goBack,
-  redo: async ({ conversation }) => {
-    const undo = conversation.notes.findLast((one) => one.undo)?.undo
-    if (undo) await act('session.redo', { session: conversation.info.id, undo })
-    else note('Nothing was taken back that could come again.')
-  },
+  redo: ({ conversation }) => act('session.redo', { session: conversation.info.id }),
   rewind: goBack,
   fork: async ({ conversation: { info }, navigate }, name) => {
     const made = await act('session.fork', { session: info.id, name: name || `${info.name || 'session'} (fork)` })

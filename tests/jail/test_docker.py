@@ -14,7 +14,7 @@ import pytest
 
 from openagent.jail.docker import DEFAULT_IMAGE, DockerJail
 from openagent.jail.limits import Limits
-from openagent.plugins.jail import BackgroundCommand, Shell
+from openagent.plugins.jail import BackgroundCommand, Shell, Tunnel
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from tests.interaction.loopback import web_server
 from tests.jail.engine import WITHOUT_BASH, TestEngine
@@ -185,7 +185,7 @@ async def test_a_container_reaches_the_hosts_that_are_allowed_and_no_other(docke
         pytest.skip("only root enters the network of a container of root's engine")
     asked: list[str] = []
 
-    async def ask(session: str, host: str, port: int) -> str:
+    async def ask(session: str, host: str, port: int, tunnel: Tunnel | None) -> str:
         asked.append(f"{session} {host}")
         return "" if host == "far.test" else "not there"
 

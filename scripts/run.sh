@@ -15,10 +15,17 @@ scripts/setup.sh runtime
 
 "$openagent" status >/dev/null 2>&1 || "$openagent" serve --daemon
 
-# Nothing to ask yet: the offline model at least chats. Its absence stops nobody.
+# No model is set up: the offline model at least chats. Its absence stops nobody.
 if "$openagent" status --json | grep -q '"model": ""'; then
-    echo "No key is set, so the offline model is installed (127 MB). It chats; it cannot use tools."
-    "$openagent" models pull smollm2 || echo "Going on without it; \`$openagent models pull smollm2\` tries again."
+    fetch=y
+    echo "No key is set. An offline model can be installed (127 MB). It chats; it cannot use tools."
+    if [ -t 0 ] && [ -t 1 ]; then
+        read -r -p "Download it now? [Y/n] " fetch
+    fi
+    case "$fetch" in
+    [nN]*) echo "Not installed; \`$openagent models pull smollm2\` installs it." ;;
+    *) "$openagent" models pull smollm2 || echo "Going on without it; \`$openagent models pull smollm2\` tries again." ;;
+    esac
 fi
 tour=0
 "$openagent" demo || tour=$?

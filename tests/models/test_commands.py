@@ -81,6 +81,9 @@ def test_the_offline_model_is_pulled_with_its_stages_and_then_answers(machine: M
     assert pulled.returncode == 0, pulled.stderr
     assert "looking for the packages" in pulled.stderr
     assert "cannot use tools" in pulled.stdout
+    # Neither rules nor files come along: the scripted engine repeats all that it is shown of a message.
+    (machine.workspace / "AGENTS.md").write_text("Answer in rhymes.\n")
+    (machine.workspace / "calc.py").write_text("def hello():\n    return 1\n")
     asked = machine.run("run", "--model", "local/smollm2", "hello")
     assert asked.stdout.strip() == "hello! hello! hello!"
     assert "it cannot use tools" in asked.stderr

@@ -10,7 +10,7 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 from msgspec import Struct
@@ -28,7 +28,7 @@ from openagent.plugins.provider import (
     StreamItem,
     TextChunk,
 )
-from openagent.protocol.messages import Message, NotePart, StopReason, TextPart
+from openagent.protocol.messages import Message, NotePart, Part, StopReason, TextPart
 from openagent.protocol.usage import Usage
 
 IDLE = 300.0
@@ -38,7 +38,8 @@ STALL_TIMEOUT = 120.0
 """Reading a long prompt takes this small engine a while."""
 LONGEST_ANSWER = 512
 NOTE = "offline, 135M parameters: it chats, it cannot use tools or see files"
-SYSTEM = "You are a helpful assistant. You cannot read files or run commands. Answer briefly."
+SYSTEM = "You are a helpful assistant."
+"""Anything longer makes so small a model answer worse."""
 
 _ENGINE = Path(__file__).with_name("local_engine.py")
 _CHARACTERS_PER_TOKEN = 3
@@ -251,23 +252,28 @@ def _encode(request: ModelRequest, context: int) -> bytes:
     asked: dict[str, Any] = {
         "messages": _chat(request.messages, (context - answer) * _CHARACTERS_PER_TOKEN),
         "max_tokens": answer,
-        "temperature": 0.3 if request.temperature is None else request.temperature,
+        "temperature": 0.0 if request.temperature is None else request.temperature,
         "repeat_penalty": 1.1,
     }
     return msgspec.json.encode(asked)
 
 
 def _chat(messages: Sequence[Message], room: int) -> list[dict[str, str]]:
-    """The newest that fit, and of them only what was said: tool calls and results mean nothing to it."""
+    """The newest that fit, and of them only what was said. Tool calls, files and rules only confuse so small a model."""
     chat: list[dict[str, str]] = []
     for message in reversed(messages):
-        text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart | NotePart))
+        text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart) or _is_said(part))
         room -= len(text)
         if chat and room < 0:
             break
         if text and message.role in ("user", "assistant"):
             chat.append({"role": message.role, "content": text})
     return [{"role": "system", "content": SYSTEM}, *reversed(chat)]
+
+
+def _is_said(part: Part) -> TypeGuard[NotePart]:
+    """What a command of the person's says, or what was said before."""
+    return isinstance(part, NotePart) and (part.source == "summary" or part.source.startswith("command:"))
 
 
 def _answer(model: str, text: str, done: _Done) -> Answer:

@@ -259,7 +259,7 @@ def _encode(request: ModelRequest, context: int) -> bytes:
 
 
 def _chat(messages: Sequence[Message], room: int) -> list[dict[str, str]]:
-    """The newest that fit, and of them only what was said. Tool calls, files and rules only confuse so small a model."""
+    """The newest that fit, and of them only what was said: tool calls, files and rules confuse so small a model."""
     chat: list[dict[str, str]] = []
     for message in reversed(messages):
         text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart) or _is_said(part))

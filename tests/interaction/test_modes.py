@@ -173,6 +173,29 @@ async def test_a_refused_write_that_a_command_hides_is_told_to_the_model(place: 
         assert not (h.workspace / "made").exists()
 
 
+async def test_of_caches_that_cannot_be_written_nobody_is_told(tmp_path: Path) -> None:
+    steps = [shell("mkdir .pytest_cache; false"), shell("mkdir build; false"), DONE]
+    async with house(tmp_path, steps) as h, await h.client() as client:
+        session, _, _ = await one_turn(h, client, mode="plan")
+        cache, folder = await results_of(client, session)
+        assert "Read-only file system" in cache.text
+        assert "Plan mode: " not in cache.text
+        assert "Plan mode: " in folder.text
+
+
+async def test_what_only_reads_takes_no_lock_of_git(place: Path) -> None:
+    told = "echo ${GIT_OPTIONAL_LOCKS-none}"
+    async with (
+        house(place, [shell(told), shell(f"{told} > a; cat a"), shell(told), DONE]) as h,
+        await h.client() as client,
+    ):
+        session, _, seen = await one_turn(h, client, mode="edits")
+        assert not [event for event in seen if isinstance(event, e.PermissionRequested)]
+        assert [each.text for each in await results_of(client, session)] == ["0", "none", "0"]
+        planned, _, _ = await one_turn(h, client, mode="plan")
+        assert [each.text for each in await results_of(client, planned)][::2] == ["0", "0"]
+
+
 async def test_directory_variables_and_functions_go_from_reading_to_writing_and_back(place: Path) -> None:
     steps = [
         shell("mkdir -p sub/deeper"),

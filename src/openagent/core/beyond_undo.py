@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from openagent.core.audit import Performed
-from openagent.core.read_only_wall import COMPLAINT, told
+from openagent.core.read_only_wall import COMPLAINT, HARMLESS, told
 from openagent.grants.openings import Opening
 from openagent.plugins.jail import OpenableJail, offers
 from openagent.plugins.tool import ToolOutcome
@@ -205,7 +205,8 @@ async def _met(session: "Session", outcome: ToolOutcome, places: Sequence[str]) 
 def _refusals(outcome: ToolOutcome) -> list[str]:
     if not _REFUSAL.search(outcome.text):
         return []
-    return [line for line in outcome.text.splitlines()[-_LINES_READ:] if _REFUSAL.search(line)]
+    lines = outcome.text.splitlines()[-_LINES_READ:]
+    return [line for line in lines if _REFUSAL.search(line) and not HARMLESS.search(line)]
 
 
 def _held(session: "Session") -> tuple[str, ...]:

@@ -34,6 +34,11 @@ COMPLAINT = re.compile(
 _REFUSAL = re.compile(
     r"Read-only file system|Permission denied|Operation not permitted|\b(?:EROFS|EACCES|EPERM)\b", re.IGNORECASE
 )
+HARMLESS = re.compile(
+    r"__pycache__|\.pyc\b"  # Python compiles anew
+    r"|\.(?:pytest|mypy|ruff)_cache|\.eslintcache|\.tsbuildinfo|node_modules/\.(?:cache|vite)"  # these check all again
+)
+"""Refusals that nobody is told of: what could not be written only makes the next run faster."""
 _ABSOLUTE = re.compile(r"(?:^|[\s'\"‘`(=:])(/[^\s'\"’`:)]*)")
 _NAMED = re.compile(r"([^\s:'\"‘’`]+)['\"’`]?: (?:Permission denied|Read-only|Operation not)", re.IGNORECASE)
 _LINES_READ = 200
@@ -96,8 +101,8 @@ async def _refused(session: "Session", outcome: ToolOutcome) -> str:
     directory = Path(shell.directory)
     secrets = shell.secrets() if offers(shell, KeepsSecrets) else ()
     for line in outcome.text.splitlines()[-_LINES_READ:]:
-        kept = not pattern.search(line) or any(path.name in line for path in secrets)
-        if not kept and _is_about(line, session.workspace, directory):
+        other = not pattern.search(line) or HARMLESS.search(line) or any(path.name in line for path in secrets)
+        if not other and _is_about(line, session.workspace, directory):
             return line.strip()[:_SHOWN]
     return ""
 

@@ -25,7 +25,14 @@ from openagent.jail.limits import ENTER_GROUPS, ControlGroup, Limits, make_contr
 from openagent.jail.mounts import knows_descriptors, mounts_of
 from openagent.jail.openings import exports, mounts, why_not
 from openagent.jail.ports import PortOpener
-from openagent.jail.reading import FILTER_FILE, can_stand_beside, confine_script, installation_inside, metadata_filter
+from openagent.jail.reading import (
+    FILTER_FILE,
+    READING_ENV,
+    can_stand_beside,
+    confine_script,
+    installation_inside,
+    metadata_filter,
+)
 from openagent.jail.seccomp import filter_program
 from openagent.jail.shell import PersistentShell
 from openagent.jail.shell_enclosure import EnclosurePlan, Launch, ProcessEnclosure
@@ -400,6 +407,8 @@ class BwrapJail:
             setup.append(way_out.setup)
         if beside:
             setup.append(confine_script())
+        if read_only:
+            setup += [f"export {name}={value}" for name, value in READING_ENV.items()]
         argv += ["--remount-ro", "/"]
         standing = Standing(workspace, walls)
         wall_repair = WallRepair(standing, walls, in_memory=() if group else _IN_MEMORY, read_only=read_only, held=held)

@@ -15,6 +15,7 @@ from openagent.jail.git_walls import Standing, Wall
 from openagent.jail.inside import HOME, PIPES, SHARED_MEMORY, settings_files
 from openagent.jail.limits import Limits, rlimit_script
 from openagent.jail.ports import PortOpener
+from openagent.jail.reading import READING_ENV
 from openagent.jail.seccomp import named_filter
 from openagent.jail.shell_enclosure import Enclosure
 from openagent.jail.wall_repair import MOST_INODES, UNREADABLE, WallRepair
@@ -123,7 +124,7 @@ class ContainerPlan(NamedTuple):
             "Entrypoint": ["bash", "-c", _WAIT] if self.is_far else ["bash", f"{PIPES}/launcher", PIPES, pipes.name],
             "Cmd": [],
             **({"OpenStdin": True, "StdinOnce": True} if self.is_far else {}),
-            "Env": [f"{name}={value}" for name, value in self.env.items()],
+            "Env": [f"{name}={value}" for name, value in self._environment.items()],
             "User": f"{uid}:{gid}",
             "Hostname": "openagent",
             "WorkingDir": "/",
@@ -143,6 +144,10 @@ class ContainerPlan(NamedTuple):
                 **({"UsernsMode": "host"} if self.info.has("userns") else {}),
             },
         }
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        return {**self.env, **(READING_ENV if self.read_only else {})}
 
     @property
     def settings_files(self) -> dict[str, str]:

@@ -19,6 +19,8 @@ from openagent.jail.inside import HOME, PIPES
 FILTER_FILE = "metadata-filter"
 WRITABLE = ("/tmp", HOME, "/dev")  # noqa: S108
 """Of the jail's own, what a reading shell may write."""
+READING_ENV = {"GIT_OPTIONAL_LOCKS": "0"}
+"""What keeps programs from writing where they were asked to read: git would refresh its index."""
 _LEAST_ABI = 3
 """Before it, Landlock does not know of truncating."""
 _CREATE_RULESET, _VERSION_FLAG = 444, 1
@@ -110,5 +112,6 @@ def can_stand_beside(workspace: Path) -> bool:
 
 def confine_script() -> str:
     """Bash text for the enclosure: what a reading shell is started with."""
-    words = (python_inside(), "-ISc", _PROGRAM, f"{PIPES}/{FILTER_FILE}", ":".join(WRITABLE))
+    told = [f"{name}={value}" for name, value in READING_ENV.items()]
+    words = ("env", *told, python_inside(), "-ISc", _PROGRAM, f"{PIPES}/{FILTER_FILE}", ":".join(WRITABLE))
     return f"confine=({shlex.join(words)})"

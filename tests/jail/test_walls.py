@@ -221,6 +221,8 @@ async def test_what_git_cannot_write_is_explained_and_what_it_can_is_done(worksp
     half_done = ("git branch -m main trunk", "git switch -c mine --track origin/feature")
     for refused in ("git config user.name Bob", *half_done, "echo x > .git/hooks/pre-commit"):
         assert "this is the jail" in "".join((await shell.run(refused)).notes), refused
+    read = await shell.run("git commit -q --allow-empty -m two; git branch three", wall="read")
+    assert ("denied" in read.stdout + read.stderr or "Read-only" in read.stdout + read.stderr, read.notes) == (True, ())
     whole = await shell.run("git switch -q trunk && git checkout -q feature && git branch --format='%(refname:short)'")
     assert (whole.stdout, whole.stderr, whole.notes) == ("feature\nmine\ntrunk\n", "", ())
     name = await shell.run("git config --global user.name Bob && git config user.name")

@@ -14,6 +14,7 @@ import msgspec
 from openagent.core.audit import Performed
 from openagent.plugins.jail import BackgroundCommand, CommandResult, KeepsSecrets, Shell, offers
 from openagent.plugins.tool import ToolOutcome
+from openagent.plugins.worktrees import common_directory
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
@@ -100,17 +101,19 @@ async def _refused(session: "Session", outcome: ToolOutcome) -> str:
     shell = await session.shell.get()
     directory = Path(shell.directory)
     secrets = shell.secrets() if offers(shell, KeepsSecrets) else ()
+    shared = common_directory(session.workspace / ".git")
+    own = (session.workspace, shared) if shared else (session.workspace,)
     for line in outcome.text.splitlines()[-_LINES_READ:]:
         other = not pattern.search(line) or HARMLESS.search(line) or any(path.name in line for path in secrets)
-        if not other and _is_about(line, session.workspace, directory):
+        if not other and _is_about(line, own, directory):
             return line.strip()[:_SHOWN]
     return ""
 
 
-def _is_about(line: str, workspace: Path, directory: Path) -> bool:
+def _is_about(line: str, own: Sequence[Path], directory: Path) -> bool:
     """Not when all that it names lies elsewhere, where nobody could change it, or cannot be read at all."""
     places = [Path(place) for place in _ABSOLUTE.findall(line)]
-    if places and not any(place.is_relative_to(workspace) for place in places):
+    if places and not any(place.is_relative_to(each) for place in places for each in own):
         return False
     named = _NAMED.search(line)
     try:

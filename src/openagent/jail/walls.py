@@ -70,7 +70,11 @@ def checked_workspace(workspace: Path) -> Path:
 
 
 _CONFIG_KEPT = re.compile(r"could not (?:write|lock) config file \S*|Update of config-file failed")
-_GIT_KEPT = re.compile(r"\.git/\S*'?: (?:Read-only file system|Device or resource busy)")
+_GIT_KEPT = re.compile(
+    r"\.git/(?:(?:modules|worktrees)/\S+/)?(?:config|commondir|gitdir|hooks|info|branches|remotes|modules)\b\S*: "
+    r"(?:Read-only file system|Device or resource busy)"
+)
+"""Not objects, branches and the index, which are read-only for other reasons."""
 _HOOK_FILE_KEPT = re.compile(
     r"(?:\.husky\b|lefthook|\.pre-commit-config\.)[^\s':]*'?: (?:Read-only file system|Device or resource busy)"
 )

@@ -18,7 +18,8 @@ BEGIN, END = "<!-- turn: drawn by scripts/turn_picture.py -->", "<!-- /turn -->"
 CALLS = {
     "session.py Session.send": ["inbox.py Inbox.send"],
     "inbox.py Inbox.send": ["session.py Session.start"],
-    "session.py Session.start": ["turn.py Turn.begin", "session.py Session._drive"],
+    "session.py Session.start": ["session.py Session._begin"],
+    "session.py Session._begin": ["turn.py Turn.begin", "session.py Session._drive"],
     "session.py Session._drive": ["turn.py Turn.drive"],
     "turn.py Turn.drive": ["turn.py Turn.run", "turn.py Turn._complete"],
     "turn.py Turn.run": ["turn.py Turn._admit", "turn.py Turn._answer", "calls.py run_calls"],

@@ -56,6 +56,28 @@ def test_waiting_for_the_next_try_is_one_line_that_changes(machine: Machine) -> 
         assert terminal.exit_code() == 0
 
 
+def test_a_turn_that_failed_is_continued_from_the_command_line(machine: Machine) -> None:
+    machine.sim.reset([shell("echo once >> log"), {"text": "There.", "fault": {"name": "401", "times": 1}}])
+    failed = machine.run("run", "--mode", "full", "hello")
+    assert "Retry: `openagent retry " in failed.stderr
+    again = machine.run("retry")
+    assert (again.returncode, again.stdout) == (0, "There.\n")
+    assert (machine.workspace / "log").read_text() == "once\n"
+    refused = machine.run("retry", "--json")
+    assert refused.returncode != 0
+    assert "nothing to retry" in refused.stdout
+
+
+def test_a_run_that_waits_for_its_model_is_hurried_from_elsewhere(machine: Machine) -> None:
+    machine.sim.reset([{"text": "There.", "fault": {"name": "503", "times": 1, "retry_after": 400}}])
+    with Terminal(machine, "run", "--mode", "full", "hello") as terminal:
+        terminal.until("Retrying in 400 s (2 of ")
+        terminal.until("Retrying in 399 s (2 of ")
+        assert machine.run("retry").stdout == "There.\n"
+        terminal.until("There.")
+        assert terminal.exit_code() == 0
+
+
 def test_an_error_is_told_once(machine: Machine) -> None:
     refused = {"text": "", "fault": "401"}
     machine.sim.reset([refused])

@@ -269,6 +269,23 @@ async def test_how_a_turn_failed_is_told_once_and_the_same_after_a_restart(tmp_p
         assert seen.screen().count("refused the API key") == 1
 
 
+async def test_a_key_retries_while_a_provider_is_waited_for_and_after_a_failed_turn(tmp_path: Path) -> None:
+    faults = [{"name": "503", "times": 1, "retry_after": 400}, {"name": "401", "times": 1}]
+    async with screens(tmp_path, [{"text": "There it is.", "fault": faults}]) as seen:
+        await seen.write("one")
+        await seen.until_shown("retrying in 6 min", "f5 now")
+        snapshot = (await seen.client.attach(seen.session)).snapshot
+        assert snapshot is not None
+        await seen.view._begin(snapshot)  # pyright: ignore[reportPrivateUsage]
+        await seen.until_shown("retrying in 6 min")
+        await seen.pilot.press("f5")
+        await seen.until_shown("✗ Failed", "f5 retries.")
+        await seen.pilot.press("f5")
+        await seen.until_shown("There it is.")
+        await seen.until_idle()
+        assert "✗ Failed" not in seen.screen()
+
+
 async def test_a_long_message_is_one_line_that_opens_and_is_copied_whole(tmp_path: Path) -> None:
     pasted = "why does this fail?\n" + "\n".join(f"line {number} of the log" for number in range(300))
     async with screens(tmp_path, [{"text": "because"}]) as seen:

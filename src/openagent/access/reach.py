@@ -28,6 +28,7 @@ from openagent.protocol.conversation import (
     PermissionAnswer,
     QuestionAnswer,
     TurnCancel,
+    TurnRetry,
 )
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import Event, SessionCreated, TaskUpdated
@@ -74,7 +75,8 @@ GUESTS_READ: frozenset[type[Op]] = frozenset(
 below is refused to them, so a new one is closed until somebody decides about it."""
 GUESTS_WORK: frozenset[type[Op]] = frozenset(
     (
-        *(MessageSend, TurnCancel, PermissionAnswer, QuestionAnswer, SessionUpdate, SessionUndo, SessionRedo),
+        *(MessageSend, TurnCancel, TurnRetry, PermissionAnswer, QuestionAnswer, SessionUpdate),
+        *(SessionUndo, SessionRedo),
         *(QueueEdit, QueueRemove, QueueMove, QueueResume, FlowResume, ReviewRevert, MessageRaw, GitStatus),
         *(ContextShow, ContextCollect, ContextPin, ContextRestore, ToolsList, ToolRun, McpList),
         *(FilesList, FilesRead, FilesWrite, TerminalOpen, TerminalInput, TerminalResize, TerminalClose),
@@ -143,7 +145,7 @@ class CallersReach:
                 self._check_folder(caller, op, value)
             elif not caller.everywhere and not await self._owns(caller, kind, value):
                 raise _not_there(caller, kind, value)
-        if caller.person and isinstance(op, MessageSend):
+        if caller.person and isinstance(op, MessageSend | TurnRetry):
             await self._check_pace(caller, await self._session(caller, op, op.session))
 
     async def _check_pace(self, caller: Caller, info: SessionInfo) -> None:

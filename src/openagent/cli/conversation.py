@@ -14,7 +14,7 @@ from openagent.cli.transcript import Transcript, within
 from openagent.client import Client
 from openagent.client.text import call_line, clean, one_line, plan_lines
 from openagent.protocol import events as e
-from openagent.protocol.conversation import MessageSend, PermissionAnswer, QuestionAnswer
+from openagent.protocol.conversation import MessageSend, PermissionAnswer, QuestionAnswer, TurnRetry
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import Message, TextPart, ThinkingPart
 from openagent.protocol.sessions import GrantScope, LiveAnswer, PermissionAsk, PlanItem, Question, Snapshot
@@ -263,6 +263,8 @@ class Conversation:
             await self._answer_ask(ask, Answer("deny", reason=line.strip()), client)
         elif not line.strip():
             return
+        elif line.strip() == "/retry":
+            await client.request(TurnRetry(id=client.next_id(), session=self._session))
         elif self._asks:
             await self._take_key(line, client)
         elif self._questions:

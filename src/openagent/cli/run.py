@@ -37,7 +37,7 @@ from openagent.client.text import call_line, clean, one_line, plan_lines, time_l
 from openagent.client.thin import ConnectionEnded, Refused, ThinClient, explain, parse, to_json
 from openagent.protocol.ids import new_session_id
 from openagent.protocol.telling import said_of
-from openagent.protocol.words import LEAVING, call_to_come, left_out, turn_ended
+from openagent.protocol.words import LEAVING, call_to_come, left_out, may_continue, turn_ended
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -186,6 +186,8 @@ class Run:
         self._streams = arguments.output == "text" and sys.stdout.isatty()
         self._client = _client(arguments)("run", interactive=self._may_ask)
         self._session = self._sent = self._queued = ""
+        self._turn = 0
+        """The turn that was running when its retry was wanted: it began with another op."""
         self._seq = self._heard = 0
         """The newest event seen: a line that is lost is taken up again from there."""
         self._streamed = ""
@@ -225,8 +227,11 @@ class Run:
         elif arguments.settings:
             client.queue("session.update", session=self._session, settings=arguments.settings)
         client.queue("session.attach", session=self._session, messages=0)
-        parts = {"parts": arguments.images} if arguments.images else {}
-        self._sent = client.queue("message.send", session=self._session, text=arguments.prompt, **parts)
+        if arguments.retry:
+            self._sent = client.queue("turn.retry", session=self._session)
+        else:
+            parts = {"parts": arguments.images} if arguments.images else {}
+            self._sent = client.queue("message.send", session=self._session, text=arguments.prompt, **parts)
         client.flush()
         return self._session
 
@@ -323,7 +328,10 @@ class Run:
             kind = event["type"]
             self._seq = max(self._seq, event.get("seq", 0))
             if kind == "reply":
-                self._attached(event.get("result") or {})
+                result: Event = event.get("result") or {}
+                if event.get("op_id") == self._sent:
+                    self._turn = result.get("turn", 0)
+                self._attached(result)
                 continue
             if kind == "failed" and event.get("op_id") in self._own_answers:
                 self._not_answered(event["error"])
@@ -336,7 +344,7 @@ class Run:
             if self._arguments.output == "stream-json":
                 sys.stdout.write((clean(body) if sys.stdout.isatty() else body) + "\n")
                 sys.stdout.flush()
-            if kind == "turn.completed" and event.get("op_id") == self._sent:
+            if kind == "turn.completed" and (event.get("op_id") == self._sent or event["turn"] == self._turn):
                 return self._finish(event)
             if kind in _QUEUE and (why := self._not_said(kind, event)):
                 return complain(why, FAILED)
@@ -385,6 +393,9 @@ class Run:
 
     def _tell(self, kind: str, event: Event) -> None:
         """Between the words of an answer, and where only its end is wanted, no more than what a person should know."""
+        if kind == "retry.scheduled" and event.get("delay_s"):
+            self._count_down(lambda left: _retrying(event, left), monotonic() + event["delay_s"], True)
+            return
         for line in said_of(kind, event):
             if kind in ("retry.scheduled", "turn.waiting"):
                 self._tell_waiting(line.whole, line.tone != "plain")
@@ -607,11 +618,16 @@ class Run:
     def _exit_code(self, reason: str, error: Event | None) -> int:
         if self._needs_approval:
             return complain(explain(self._needed()), NEEDS_ANSWER)
+        again = f" Retry: `openagent retry {self._session}`." if may_continue(reason) else ""
         if error is not None:
             code = LIMIT if reason in LIMITS else exit_codes.of_error(error.get("code", ""))
-            return complain(explain(error), DONE if reason == "done" else code)
+            return complain(explain(error) + again, DONE if reason == "done" else code)
         if reason == "done":
             return DONE
         told, following = turn_ended(reason)
         code = LIMIT if reason in LIMITS else CANCELLED if reason == "cancelled" else FAILED
-        return complain(f"{told} {following}", code)
+        return complain(f"{told} {following}{again}", code)
+
+
+def _retrying(event: Event, left: float) -> str:
+    return said_of("retry.scheduled", {**event, "delay_s": float(round(left))})[0].whole

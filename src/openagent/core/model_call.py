@@ -36,6 +36,7 @@ from openagent.protocol.events import (
     UsageUpdated,
 )
 from openagent.protocol.messages import Message, Part, TextPart, ThinkingPart
+from openagent.protocol.sessions import Retrying
 from openagent.protocol.usage import Usage
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ class ModelCall:
         self._model = ""
         self._prompt: Usage | None = None
         """What was sent, as estimated when it was first needed."""
+        self._now: asyncio.Event | None = None
+        """Ends the pause before the next attempt."""
         self.spent: list[Spending] = []
         """What was paid for: the answer, and attempts that broke off after they had begun to answer."""
 
@@ -75,12 +78,14 @@ class ModelCall:
             await self._settle_cut_off(request, draft.parts, isinstance(problem, asyncio.CancelledError), billed)
             raise
         finally:
+            self._waits_no_more()
             draft.close()
 
     async def _stream(self, resolved: ResolvedModel, request: ModelRequest, draft: Draft) -> Answer:
         """Each piece becomes an event at once; with the whole answer its cost is settled."""
         async with aclosing(resolved.provider.stream(request)) as stream:
             async for item in stream:
+                self._waits_no_more()
                 if isinstance(item, TextChunk):
                     draft.add(TextPart, item.text)
                     self._show(TextDelta(message_number=draft.message_number, text=item.text), item.text)
@@ -92,6 +97,24 @@ class ModelCall:
                 elif isinstance(item, Notice):
                     await self._go_on_elsewhere(item, request, draft)
         raise OpenAgentError("provider_error", f"{self._model} ended its stream without an answer.")
+
+    def _waits(self, notice: RetryNotice) -> None:
+        if notice.delay_s <= 0:
+            return
+        self._now = notice.now
+        self._session.retries[notice.now] = Retrying(
+            provider=notice.provider,
+            attempt=notice.attempt + 1,
+            max_attempts=notice.max_attempts,
+            delay_s=notice.delay_s,
+            error=notice.error,
+            at=time.time(),
+        )
+
+    def _waits_no_more(self) -> None:
+        if self._now is not None:
+            self._session.retries.pop(self._now, None)
+            self._now = None
 
     def _show(self, event: Event, text: str) -> None:
         if self._watch is not None:
@@ -193,6 +216,8 @@ class ModelCall:
                 hint="Raise the budget, or choose a cheaper model.",
             )
         draft.begin()
+        if isinstance(notice, RetryNotice):
+            self._waits(notice)
 
 
 async def ask_aside(session: "Session", resolved: ResolvedModel, request: ModelRequest, activity: Activity) -> Answer:

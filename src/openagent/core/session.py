@@ -3,17 +3,17 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import Context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 import msgspec
 from msgspec import UNSET
 
 from openagent.core.asks import Asks
-from openagent.core.audit import NOBODY, Actor, actor, audit_update, entry
+from openagent.core.audit import NOBODY, Actor, acting, actor, audit_update, entry
 from openagent.core.background import Background
 from openagent.core.calls import run_user_call
 from openagent.core.files_seen import SeenFiles
@@ -31,6 +31,7 @@ from openagent.core.turn import Turn
 from openagent.core.undo import Undo
 from openagent.core.view import SessionView
 from openagent.core.view_log import REWIND
+from openagent.plugins.context import within
 from openagent.plugins.gate import Scene, folder_at
 from openagent.plugins.ledger import Budget
 from openagent.plugins.store import AuditEntry, Batch, KeptGrant, Rows, StoredSession
@@ -43,15 +44,35 @@ from openagent.protocol.events import (
     MessageAdded,
     PlanUpdated,
     SessionUpdated,
+    StatusChanged,
 )
 from openagent.protocol.messages import Message, NotePart, Part, UserPart
-from openagent.protocol.sessions import AT_REST, EndedTurn, PlanItem, SessionInfo, SettingsChange, Snapshot, TurnEnd
+from openagent.protocol.sessions import (
+    AT_REST,
+    EndedTurn,
+    PlanItem,
+    Retrying,
+    SessionInfo,
+    SettingsChange,
+    Snapshot,
+    TurnEnd,
+)
+from openagent.protocol.words import may_continue
 
 SEND_PATIENCE = 2.0
 """Seconds a new message waits for a store that fails, before it is refused."""
 CLOSE_PATIENCE = 4.0
 """Seconds that a session's end waits for it."""
 _log = logging.getLogger(__name__)
+
+
+class _Resuming(NamedTuple):
+    """A turn that was cut short and is to continue, and who wants it."""
+
+    end: EndedTurn
+    op_id: str
+    env: Mapping[str, str] | None
+    sender: Actor
 
 
 class Session:
@@ -89,8 +110,13 @@ class Session:
         self.paused = False
         """Messages wait meanwhile, as they do for a turn."""
         self.shell = SessionShell(self)
+        self.retries: dict[asyncio.Event, Retrying] = {}
+        """Requests that wait to be sent again; setting the event ends the pause."""
         self._env: Mapping[str, str] = {}
         self._turn: Turn | None = None
+        self._last_turn: Turn | None = None
+        self._to_resume: _Resuming | None = None
+        """A turn that is to continue, and waits for turns of others."""
         self._open_turn = stored.open_turn
         self._below = stored.below
         self._resuming: asyncio.Task[None] | None = None
@@ -192,6 +218,72 @@ class Session:
             self.post(audit=[entry("message", "sent", message=op_id)])
             return await self.inbox.send(parts, op_id, env)
 
+    async def retry(self, op_id: str, env: Mapping[str, str] | None = None) -> Sent:
+        """A request that waits to be sent again is sent now; a newest turn that was cut short continues.
+
+        `env` is the environment of whoever wants it."""
+        if (turn := self._turn) is not None:
+            await self._hurry()
+            return Sent(session=self.id, turn=turn.number)
+        await self.recorder.outbox.stored_within(SEND_PATIENCE)
+        self.recorder.outbox.check("It was not retried.")
+        cut_short = await self._cut_short()
+        await self.runtime.admission.look_up(self.info)
+        self.runtime.admission.check(self.info, self._whose(actor()))
+        if self.running or self.paused or self._closing:
+            raise OpenAgentError("busy", "The session is busy.", hint="Retry when it is idle.")
+        self._to_resume = _Resuming(cut_short, op_id, env, actor())
+        return await self._resume() or Sent(session=self.id, place=self.runtime.admission.place(self.id))
+
+    async def _hurry(self) -> None:
+        if not self.retries:
+            raise OpenAgentError(
+                "busy",
+                "There is nothing to retry: a turn is running, and waits for no provider.",
+                hint="Stop it first, then retry: it continues where it stopped.",
+            )
+        for now in self.retries:
+            now.set()
+        told = entry("message", "retried", turn=self.info.turn_count)
+        await self.record(StatusChanged(status=self.info.status), rows=Rows(audit=[told]))
+
+    async def _cut_short(self) -> EndedTurn:
+        """The newest turn, if it can continue."""
+        newest = self.info.turn_count
+        ends = await self.recorder.outbox.ends(newest, newest)
+        if not ends or not may_continue(ends[0].reason):
+            raise OpenAgentError(
+                "not_found", "There is nothing to retry: the last turn was not cut short.", hint="Send a message."
+            )
+        if within(self.info.message_count, await self.undo.taken_back()):
+            raise OpenAgentError(
+                "not_found", "There is nothing to retry: the last turn was taken back.", hint="Send a message."
+            )
+        return ends[0]
+
+    async def _resume(self) -> Sent | None:
+        """None: not yet, or no more."""
+        if (resuming := self._to_resume) is None or not self.can_start:
+            return None
+        if resuming.end.turn != self.info.turn_count:  # others went on meanwhile
+            self._to_resume = None
+            return None
+        if not self.may_begin(resuming.sender):
+            return None
+        self._to_resume = None
+        held, self.inbox.held = self.inbox.held, False
+        try:
+            with acting(resuming.sender):
+                return await self._begin(
+                    resuming.end.turn,
+                    resuming.op_id,
+                    resuming.env,
+                    lambda turn: turn.resume(resuming.end, self._last_turn, told=held),
+                )
+        except BaseException:
+            self.inbox.held = held
+            raise
+
     @property
     def keys_of(self) -> tuple[str, ...]:
         """Whose keys its turns use, if they have one: the person's it belongs to, then the team's it is shared with."""
@@ -209,14 +301,20 @@ class Session:
         unqueued: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
     ) -> Sent:
+        """A turn that answers a message."""
+        return await self._begin(self.info.turn_count + 1, op_id, env, lambda turn: turn.begin(parts, unqueued))
+
+    async def _begin(
+        self, number: int, op_id: str, env: Mapping[str, str] | None, begin: Callable[[Turn], Awaitable[Sent]]
+    ) -> Sent:
         """What the turn uses is frozen, and it begins."""
         try:
             self._env = env or self._env
             frozen = self.runtime.freeze(self.workspace, self._env)
-            turn = self._turn = Turn(self, self.info.turn_count + 1, op_id, self._env)
+            turn = self._turn = Turn(self, number, op_id, self._env)
             self.recorder.turn_op = op_id
             with frozen.here():
-                sent = await turn.begin(parts, unqueued)
+                sent = await begin(turn)
                 turn.task = asyncio.create_task(self._drive(turn, frozen), name=f"turn {self.id}/{turn.number}")
         except BaseException:
             self._end_turn()
@@ -245,19 +343,21 @@ class Session:
             await turn.drive()
         finally:
             frozen.thaw()
+            self._last_turn = turn
             self._end_turn()
         await self._start_next()
 
     async def _start_next(self) -> None:
-        """The turn for the message that waits longest, if nothing is in its way."""
+        """The turn that is to continue, or the one for the message that waits longest, if nothing is in its way."""
         try:
-            await self.inbox.start_next()
+            if await self._resume() is None and self._to_resume is None:
+                await self.inbox.start_next()
         except OpenAgentError:
             _log.exception("a queued message could not be started", extra={"session": self.id})
 
     def go_on_soon(self) -> None:
         """With the messages that wait, if nothing is in their way."""
-        if not self._closing and self.inbox.waiting:
+        if not self._closing and (self.inbox.waiting or self._to_resume):
             self._resuming = asyncio.create_task(self._start_next())
 
     async def cancel(self, by: str = "", reason: TurnEnd = "cancelled") -> bool:
@@ -281,6 +381,7 @@ class Session:
         """Of a turn that waits for others to end, the message is held back."""
         if reason != "cancelled" or not self.runtime.admission.place(self.id):
             return False
+        self._to_resume = None
         self.inbox.hold()
         self.runtime.admission.leave(self.id)
         await self.inbox.tell()
@@ -373,13 +474,16 @@ class Session:
             held=self.inbox.held,
             live=recorder.draft.so_far() if recorder.draft else None,
             running=self.running_calls.all,
+            retrying=next(iter(self.retries.values()), None),
         )
 
     async def ends_of(self, messages: Sequence[Message]) -> list[EndedTurn]:
         """How the turns ended that a page of messages belongs to."""
         if not messages:
             return []
-        return await self.recorder.outbox.ends(messages[0].turn, messages[-1].turn)
+        ends = await self.recorder.outbox.ends(messages[0].turn, messages[-1].turn)
+        # One that continues has not ended.
+        return [end for end in ends if self._turn is None or end.turn != self._turn.number]
 
     # Beginning and end
 

@@ -1,7 +1,7 @@
 """The turn: from a user's message to the agent's final answer.
 
-`begin` stores the message, `run` is the loop, `drive` brings it to an end whatever happens. docs/architecture.md says
-the same in words, and has a picture that is drawn from here.
+`begin` stores the message, `resume` takes up a turn that was cut short, `run` is the loop, `drive` brings it to an end
+whatever happens. docs/architecture.md says the same in words, and has a picture that is drawn from here.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from openagent.core.audit import audit_closed
+from openagent.core.audit import audit_closed, entry
 from openagent.core.calls import run_calls
 from openagent.core.collect import ThresholdWatch, collect, collect_when_full, must_fit
 from openagent.core.loop_guard import LoopGuard
@@ -33,7 +33,7 @@ from openagent.protocol.events import (
     UsageUpdated,
 )
 from openagent.protocol.messages import Message, NotePart, Part, StopReason, ToolCallPart, UserPart
-from openagent.protocol.sessions import TurnEnd, status_after
+from openagent.protocol.sessions import EndedTurn, TurnEnd, status_after
 from openagent.protocol.usage import SessionUsage, Usage
 from openagent.protocol.words import call_at_work, subject_of
 
@@ -48,6 +48,9 @@ _CUT_SHORT: dict[TurnEnd, StopReason] = {
     "time_limit": "cancelled",
     "interrupted": "interrupted",
 }
+_LOOKED_BACK = 50
+"""Messages in which a turn that continues looks for what was said in it."""
+_BROKEN_OFF = NotePart("retry", "Your answer above was cut short. Continue it where it stopped, without repeating it.")
 _SILENT = ErrorInfo(
     "provider_error",
     "Done, without a word from the model.",
@@ -67,6 +70,9 @@ class Turn:
         """What was asked."""
         self.notes: list[NotePart] = []
         """What the model is told after the running calls."""
+        self._earlier = EndedTurn(number, "done")
+        """What it came to before it was cut short and continued."""
+        self._admitted = False
         self._model = ""
         """What a gate chose for this turn, in the place of the session's model."""
         self._chosen = session.info.settings.model
@@ -103,6 +109,35 @@ class Turn:
             changes=changes,
         )
         return Sent(session=session.id, turn=self.number, message_number=message.number)
+
+    async def resume(self, earlier: EndedTurn, then: "Turn | None", *, told: bool) -> Sent:
+        """It continues where it was cut short: what was said and done in it stands, and is not said or done again.
+
+        `then` is the turn as it was, where it is still known; `told`: people are to hear what waits behind it."""
+        session = self.session
+        session.permits.begin_turn()
+        newest = await session.recorder.outbox.messages(limit=_LOOKED_BACK)
+        said = [message for message in newest if message.turn == self.number]
+        asked = next((message for message in said if _is_a_persons(message)), None)
+        self.text = asked.text if asked else ""
+        self._admitted = asked is None or said[-1] is not asked or (then is not None and then._admitted)
+        self._earlier = earlier
+        if then is not None:
+            self._model, self._chosen = then._model, then._chosen
+        broken_off = bool(said) and said[-1].role == "assistant" and not said[-1].tool_calls
+        notes = [session.user_message([_BROKEN_OFF], self.number)] if broken_off else []
+        changes: InfoChanges = {"archived": False, **session.inbox.facts}
+        await session.record(
+            TurnStarted(turn=self.number, model=session.answering(self.env)),
+            *session.listed_anew(changes, self.env),
+            *(MessageAdded(message=each) for each in notes),
+            StatusChanged(status="thinking"),
+            *(session.inbox.news() if told else ()),
+            *(ErrorRaised(error=notice) for notice in session.permits.new_notices()),
+            rows=Rows(messages=notes, audit=[entry("message", "retried", message=self.op_id, turn=self.number)]),
+            changes=changes,
+        )
+        return Sent(session=session.id, turn=self.number)
 
     async def drive(self) -> None:
         """Run to the end, whatever the end is, and leave a history that every provider accepts."""
@@ -157,11 +192,14 @@ class Turn:
         await session.runtime.learn_model(
             self._model_name(), env=session.env, cwd=session.workspace, whose=session.keys_of
         )
+        if self._admitted:
+            return
         await must_fit(session, self._resolve(), session.info.message_count)
         admission = await session.gate.admit(self.text)
         if admission.blocked:
             await session.undo.take_back(session.info.message_count)
             raise OpenAgentError("permission_denied", f"The message was held back: {admission.blocked}")
+        self._admitted = True
         self._model = admission.model
         if admission.notes:
             await session.tell_model(admission.notes, self.number)
@@ -260,7 +298,7 @@ class Turn:
         for _, result in closed:
             add("tool", [result])
         recorder.draft = None
-        totals = session.info.usage
+        totals, earlier = session.info.usage, self._earlier
         records, usage = self._account(session.info.message_count, totals.context_tokens, totals.context_window)
         await session.record(
             *(MessageAdded(message=message) for message in messages),
@@ -276,11 +314,11 @@ class Turn:
                 turn=self.number,
                 reason=reason,
                 text=self._final_text,
-                steps=self._steps,
-                usage=self._usage,
-                cost_usd=self._cost_usd,
+                steps=earlier.steps + self._steps,
+                usage=earlier.usage + self._usage,
+                cost_usd=earlier.cost_usd + self._cost_usd,
                 unpriced=self._unpriced,
-                duration_ms=round((time.monotonic() - self._started) * 1000, 3),
+                duration_ms=round(earlier.duration_ms + (time.monotonic() - self._started) * 1000, 3),
                 by=self._stopped_by,
                 error=error,
             ),
@@ -331,6 +369,10 @@ class Turn:
         unpriced = totals.unpriced + sum(paid.cost_usd is None for paid in spent)
         usage = SessionUsage(tokens, cost_usd, totals.requests + len(spent), context_tokens, window, unpriced)
         return records, usage
+
+
+def _is_a_persons(message: Message) -> bool:
+    return message.role == "user" and any(not isinstance(part, NotePart) for part in message.parts)
 
 
 def _doing(calls: Sequence[ToolCallPart]) -> str:

@@ -44,6 +44,7 @@ from openagent.protocol.conversation import (
     RawExchange,
     Sent,
     TurnCancel,
+    TurnRetry,
 )
 from openagent.protocol.daemon import DaemonFollow, DaemonInfo, DaemonStatus, DaemonStop, Hello, Ping, Welcome
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
@@ -165,6 +166,7 @@ class Daemon:
                 SessionImport.handled_by(self._session_import),
                 MessageSend.handled_by(self._message_send),
                 TurnCancel.handled_by(self._turn_cancel),
+                TurnRetry.handled_by(self._turn_retry),
                 SessionUndo.handled_by(self._session_undo),
                 SessionRedo.handled_by(self._session_redo),
                 SessionChanges.handled_by(self._session_changes),
@@ -464,9 +466,7 @@ class Daemon:
 
     async def _message_send(self, connection: Connection, op: MessageSend) -> Sent:
         parts = message_parts(op.text, op.parts)
-        session = await (await self._manager()).get(op.session)
-        if not await asyncio.to_thread(os.path.isdir, session.info.cwd):
-            raise gone(session.info.cwd, session.id)
+        session = await self._workable(op.session)
         sent = await session.send(parts, op.id, connection.env, again=op.again)
         if self.is_one_of_many and not await session.recorder.outbox.settled(STORED_WITHIN):
             raise OpenAgentError(
@@ -475,6 +475,16 @@ class Daemon:
                 hint="Send it again; it is not said twice.",
             )
         return sent
+
+    async def _turn_retry(self, connection: Connection, op: TurnRetry) -> Sent:
+        return await (await self._workable(op.session)).retry(op.id, connection.env)
+
+    async def _workable(self, name: str) -> "Session":
+        """Whose folder is there."""
+        session = await (await self._manager()).get(name)
+        if not await asyncio.to_thread(os.path.isdir, session.info.cwd):
+            raise gone(session.info.cwd, session.id)
+        return session
 
     async def _turn_cancel(self, connection: Connection, op: TurnCancel) -> Cancelled:
         session = await (await self._manager()).get(op.session)

@@ -107,6 +107,16 @@ class TurnCancel(Op[Cancelled], tag="turn.cancel", needs="chat", routes=POST("/a
     """The session, by its id or the beginning of it."""
 
 
+class TurnRetry(
+    Op[Sent], tag="turn.retry", needs="chat", acts=True, tells=True, routes=POST("/api/agents/{id=session}/retry")
+):
+    """Retry now. A turn that waits for its provider sends its request at once; a newest turn that failed or was cut
+    short continues where it stopped, with no message said and no call made a second time."""
+
+    session: str
+    """The session, by its id or the beginning of it."""
+
+
 class MessagesPage(
     ReadingOp[MessagePage],
     tag="messages.page",

@@ -354,6 +354,23 @@ class RunningCall(Struct, omit_defaults=True):
     """Characters of it that were left out before that."""
 
 
+class Retrying(Struct, frozen=True, omit_defaults=True):
+    """A request that failed and waits to be sent again: what `retry.scheduled` told when it began to wait."""
+
+    provider: str
+    """The provider, by its name."""
+    attempt: int
+    """Which attempt comes next."""
+    max_attempts: int
+    """How many there are at most."""
+    delay_s: float
+    """How long it waits, in seconds."""
+    error: ErrorInfo
+    """Why the last one failed."""
+    at: float
+    """Since when it waits, in seconds since 1970."""
+
+
 class Snapshot(Struct, frozen=True, omit_defaults=True):
     """All a client needs to show a session; the live tail starts right after `seq`."""
 
@@ -383,6 +400,8 @@ class Snapshot(Struct, frozen=True, omit_defaults=True):
     """The answer being streamed; null: none is."""
     running: list[RunningCall] = []
     """Calls that run right now."""
+    retrying: Retrying | None = None
+    """What the turn waits for before it asks its provider again; null: it does not wait."""
     clients: int = 0
     """How many clients follow it."""
 

@@ -104,18 +104,18 @@ def _said(tool: str, when: int, subject: str) -> str:
 
 _TURNS = {
     "done": ("Done.", ""),
-    "cancelled": ("Stopped.", "Send a message to go on."),
-    "interrupted": ("Interrupted: the daemon stopped in the middle of it.", "Send a message to go on."),
-    "step_limit": ("Stopped at the limit of steps.", "Send a message to go on, or raise max_steps."),
-    "time_limit": ("Stopped: its time was up.", "Send a message to go on, or raise turn_timeout."),
-    "budget": ("Stopped: the budget is used up.", "Raise the budget to go on."),
+    "cancelled": ("Stopped.", "Retry to continue, or send a message."),
+    "interrupted": ("Interrupted: the daemon stopped in the middle of it.", "Retry to continue, or send a message."),
+    "step_limit": ("Stopped at the limit of steps.", "Retry to continue, or raise max_steps."),
+    "time_limit": ("Stopped: its time was up.", "Retry to continue, or raise turn_timeout."),
+    "budget": ("Stopped: the budget is used up.", "Raise the budget, then retry."),
     "loop": (
         "Stopped: the model made the same call again and again.",
         "Say what it should do instead.",
     ),
     "max_tokens": (
         "The answer was cut off at the longest that is allowed.",
-        "Send a message to go on, or raise max_output_tokens.",
+        "Retry to continue, or raise max_output_tokens.",
     ),
     "refused": ("The model refused to answer.", "Say it in other words, or choose another model."),
     "error": ("Failed.", ""),
@@ -130,6 +130,11 @@ def turn_ended(reason: str, *, by: str = "", message: str = "", hint: str = "") 
     if message:
         told = f"Failed: {message}" if reason == "error" else message
     return told, hint or following
+
+
+def may_continue(reason: str) -> bool:
+    """A turn that ended like this was cut short: a retry goes on with it."""
+    return reason not in ("done", "refused")
 
 
 def turn_mark(reason: str) -> str:

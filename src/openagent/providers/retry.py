@@ -164,13 +164,14 @@ class RetryingProvider:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         was_empty = False
         after_results = bool(request.messages) and request.messages[-1].role == "tool"
-        attempt, failed_at = 1, 0.0
+        attempt, failed_at, hurried = 1, 0.0, False
         while True:
-            pause = await self._limits.next_start(self.name, self._policy.interval)
-            if pause > _TOLD_FROM_S:
-                yield RetryNotice(self.name, attempt, self._policy.attempts, pause, _in_turn(self.name))
+            pause = 0.0 if hurried else await self._limits.next_start(self.name, self._policy.interval)
             if pause > 0:
-                await self._wait(asyncio.Event(), pause)
+                notice = RetryNotice(self.name, attempt, self._policy.attempts, pause, _in_turn(self.name))
+                if pause > _TOLD_FROM_S:
+                    yield notice
+                await self._wait(notice.now, pause)
             begun = False
             try:
                 async with aclosing(self._inner.stream(request)) as items:
@@ -193,6 +194,7 @@ class RetryingProvider:
                 notice = self._notice(attempt, most, error, left)
             yield notice
             await self._wait(notice.now, notice.delay_s)
+            hurried = notice.now.is_set()  # a person's wish goes before what the provider asked for
             attempt += 1
 
     def _left(self, failed_at: float) -> float:

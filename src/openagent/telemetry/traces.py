@@ -127,7 +127,7 @@ class Traces:
             "openagent.turn.cost_usd": event.cost_usd,
         }
         error = event.error.code if event.error is not None and event.reason != "done" else ""
-        ended = turn.started + event.duration_ms / 1000
+        ended = event.at  # its duration is that of the whole turn, which may have been cut short once
         name = f"invoke_agent {turn.agent}"
         self._tell(Span(name, "internal", turn.context, turn.parent, turn.started, ended, attributes, error))
 

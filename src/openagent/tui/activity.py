@@ -1,5 +1,6 @@
 """What the turn is doing right now: in one line above the input, for as long as it runs."""
 
+import math
 import time
 
 from textual.constants import TEXTUAL_ANIMATIONS
@@ -21,6 +22,9 @@ _APART = 2.0
 """Seconds from which a turn is said to last longer than what it is doing."""
 
 
+_END_OF_A_PAUSE = (e.StatusChanged, e.TextDelta, e.ThinkingDelta, e.MessageAdded, e.ProviderFailedOver, e.TurnCompleted)
+
+
 class Activity(Static):
     DEFAULT_CSS = """
     Activity { height: 1; padding: 0 1; display: none; text-wrap: nowrap; text-overflow: ellipsis; }
@@ -40,6 +44,10 @@ class Activity(Static):
         self._counted = 0
         self._streamed = 0
         """Characters of the answer that is coming: nobody has counted its tokens yet."""
+        self._retry_at = 0.0
+        """When the request is sent again that failed; 0: none waits."""
+        self.retry = "f5"
+        """The key that sends it now."""
         self._waits = False
         self._waits_since = 0.0
         self._timer: Timer | None = None
@@ -51,6 +59,8 @@ class Activity(Static):
         self.follow(info)
 
     def take(self, event: e.AnyEvent, info: SessionInfo) -> None:
+        if isinstance(event, _END_OF_A_PAUSE):
+            self._retry_at = 0.0
         match event:
             case e.TurnStarted():
                 self._calls.clear()
@@ -68,7 +78,8 @@ class Activity(Static):
                 self._calls.pop(event.call_id, None)
                 self._doing = "thinking"
             case e.RetryScheduled():
-                self._doing = "waiting to try again"
+                self._doing = "retrying"
+                self._retry_at = event.at + event.delay_s if event.delay_s else 0.0
             case e.TurnCompleted():
                 self._calls.clear()
             case _:
@@ -92,7 +103,7 @@ class Activity(Static):
             self._draw()
 
     def _start(self, info: SessionInfo, since: float) -> None:
-        self._doing, self._since, self._streamed = "thinking", since, 0
+        self._doing, self._since, self._streamed, self._retry_at = "thinking", since, 0, 0.0
         self._before = self._counted = info.usage.tokens.output_tokens
 
     def _draw(self) -> None:
@@ -109,8 +120,10 @@ class Activity(Static):
         own = self._own(seconds)
         spans = [_span(own), *([f"turn {_span(seconds)}"] if seconds - own >= _APART and not self._waits else [])]
         facts = [*spans, *([f"↓ {tokens(answered)} tokens"] if answered > 0 else [])]
+        now = [(self.retry, "bold $text-muted"), (" now · ", "$text-muted")] if self._pause() else []
         rest = Content.assemble(
             (f" … {' · '.join(facts)} · ", "$text-muted"),
+            *now,
             (self.interrupt, "bold $text-muted"),
             (" to interrupt", "$text-muted"),
         )
@@ -121,9 +134,15 @@ class Activity(Static):
     def _told(self) -> str:
         if self._waits:
             return "waiting for your answer"
+        if pause := self._pause():
+            return f"retrying in {_span(math.ceil(pause))}"
         if len(self._calls) > 1:
             return f"{next(iter(self._calls.values()))[0]} and {len(self._calls) - 1} more"
         return next((doing for doing, _ in self._calls.values()), self._doing)
+
+    def _pause(self) -> float:
+        """Seconds until a request that failed is sent again."""
+        return max(self._retry_at - time.time(), 0.0)
 
     def _own(self, seconds: float) -> float:
         """Those of what is told, out of all the seconds of the turn."""

@@ -74,6 +74,7 @@ WIDE, NARROW, SMALLEST = 116, 90, (40, 10)
 _ACTIONS = {
     "cancel": "cancel",
     "exit": "exit",
+    "retry": "retry",
     "scroll_up": "scroll('page_up')",
     "scroll_down": "scroll('page_down')",
     "scroll_top": "scroll('home')",
@@ -103,7 +104,7 @@ _ACTIONS = {
 }
 _OF_THE_HOUSE = {
     *("scroll", "panel", "files", "cycle_agents", "open_newest", "paste_image", "tab", "turn_tabs", "sessions"),
-    *("new_session", "close_tab", "models", "yank", "view_full", "find", "editor", "cycle_mode"),
+    *("new_session", "close_tab", "models", "yank", "view_full", "find", "editor", "cycle_mode", "retry"),
 }
 
 
@@ -645,6 +646,9 @@ class OpenAgent(App[None]):
                 view.aside.say(f"Put away; the up key brings it back. {again}", lasts=TWICE)
             else:
                 view.aside.say(again, lasts=TWICE)
+
+    async def action_retry(self) -> None:
+        await self.view.retry()
 
     async def action_cycle_mode(self) -> None:
         """`full` is none of them: it is chosen by name."""

@@ -20,6 +20,7 @@ from openagent.protocol.messages import (
     ToolResultPart,
 )
 from openagent.protocol.sessions import EndedTurn, LiveAnswer
+from openagent.protocol.words import may_continue
 from openagent.tui.foldable import Foldable
 from openagent.tui.said import LONG, LongSaid, Note, Said
 from openagent.tui.thought import Thought
@@ -106,6 +107,10 @@ class Chat(VerticalScroll):
         self._unseen = 0
         self._goes_on = False
         self._following = True
+        self.retry = "f5"
+        """The key that continues a turn that was cut short, as people write it."""
+        self._end: tuple[EndedTurn, Note] | None = None
+        """The newest turn's, and the line that tells of it."""
 
     def on_mount(self) -> None:
         self.anchor()
@@ -168,7 +173,8 @@ class Chat(VerticalScroll):
         self._live_number, self._live_thought, self._live_answer = 0, None, None
         self.has_more, self.has_newer = has_more, has_newer
         self.oldest = messages[0].number if messages else 0
-        await self.mount_all(self._page(messages, ends, whole=not has_newer))
+        self._end = None
+        await self.mount_all(self._page(messages, ends, whole=not has_newer, newest=not has_newer))
         self._grey_out()
         self._unseen, self._goes_on = 0, has_newer
         self.post_message(self.News(0, goes_on=has_newer))
@@ -437,8 +443,23 @@ class Chat(VerticalScroll):
 
     async def end_turn(self, end: EndedTurn) -> None:
         await self._end_live()
-        if note := _end_note(end):
+        if note := self._newest_end(end):
             await self._append([note], self.newest)
+
+    async def begin_turn(self, turn: int) -> None:
+        """A turn that continues has not ended; one that another follows can no longer continue."""
+        newest, self._end = self._end, None
+        if newest is not None and newest[1].is_attached:
+            end, note = newest
+            await note.remove() if end.turn == turn else note.update(_end_text(end))
+
+    def _newest_end(self, end: EndedTurn) -> Note | None:
+        """With the key that continues it."""
+        note = _end_note(end)
+        if note is not None and may_continue(end.reason):
+            note.update(f"{_end_text(end)} {self.retry} retries.")
+            self._end = end, note
+        return note
 
     def newest_call(self) -> ToolCall | None:
         return next((child for child in reversed(self.children) if isinstance(child, ToolCall)), None)
@@ -459,8 +480,11 @@ class Chat(VerticalScroll):
         begin = next((place for place in range(len(said) - 1, -1, -1) if said[place][0] == "user"), 0)
         return "\n\n".join(text for source, text in said[begin:] if source in sources)
 
-    def _page(self, messages: Sequence[Message], ends: Sequence[EndedTurn], *, whole: bool) -> list[Widget]:
-        """A turn's end stands below its last message. `whole`: the page's last turn has no more messages below."""
+    def _page(
+        self, messages: Sequence[Message], ends: Sequence[EndedTurn], *, whole: bool, newest: bool = False
+    ) -> list[Widget]:
+        """A turn's end stands below its last message. `whole`: the page's last turn has no more messages below.
+        `newest`: it is the session's."""
         known = {end.turn: end for end in ends}
         widgets: list[Widget] = []
         for place, message in enumerate(messages, 1):
@@ -470,7 +494,7 @@ class Chat(VerticalScroll):
             end = known.get(message.turn) if is_last else None
             if end is None and (cut := CUT_SHORT.get(message.stop_reason or "")) and message.turn not in known:
                 widgets.append(Note(cut, "warning"))
-            elif end is not None and (note := _end_note(end)):
+            elif end is not None and (note := self._newest_end(end) if newest and not following else _end_note(end)):
                 self._numbers[note] = message.number
                 widgets.append(note)
         return widgets
@@ -577,7 +601,11 @@ def _end_note(end: EndedTurn) -> Note | None:
     """A turn that just ended well needs no word: its answer is there."""
     if end.reason == "done":
         return None
-    return Note(ended_line(end), "error" if end.error or end.reason == "error" else "warning")
+    return Note(_end_text(end), "error" if end.error or end.reason == "error" else "warning")
+
+
+def _end_text(end: EndedTurn) -> str:
+    return clean(ended_line(end))
 
 
 def _source(widget: Widget) -> tuple[str, str]:

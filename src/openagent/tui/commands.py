@@ -41,6 +41,7 @@ COMMANDS = (
     Command("export", "write the session to a file", takes="FILE.md|.html|.json", does="export"),
     Command("rename", "give the session a name", takes="NAME", does="rename", words=("title",)),
     Command("cancel", "end the running turn", "cancel", words=("stop",)),
+    Command("retry", "retry now, or continue a turn that failed", "retry", words=("again",)),
     Command("close", "close this tab; the session goes on", "close_tab"),
     Command("template", "start a session from a template", "templates", words=("templates",)),
     Command("agents", "show or hide the agents", "panel('agents')"),

@@ -46,6 +46,7 @@ ACTIONS = {
     "swap": Action("ctrl+t", "swap two characters", _LINE),
     "undo": Action("ctrl+underscore,ctrl+slash,ctrl+z", "undo a change of the draft", _LINE),
     "cancel": Action("ctrl+c", "stop the turn, or put the draft away; close a dialog; twice leaves", _TURN),
+    "retry": Action("f5", "retry now; continue a turn that failed or was stopped", _TURN, "retry"),
     "cycle_mode": Action("shift+tab", "the next mode: plan, ask, edits, auto", _TURN),
     "exit": Action("ctrl+d", "leave, from an empty input; sessions go on", _TURN),
     "scroll_up": Action("pageup", "a page up", _READING),

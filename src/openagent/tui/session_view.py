@@ -28,6 +28,7 @@ from openagent.protocol.conversation import (
     PermissionAnswer,
     QuestionAnswer,
     TurnCancel,
+    TurnRetry,
 )
 from openagent.protocol.customizing import CommandsList
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
@@ -172,6 +173,8 @@ class SessionView(Rows):
             e.QuestionAsked: lambda event: self._ask(event.question),
             e.QuestionAnswered: lambda event: self._answered(event.question_id),
             e.PlanUpdated: self._plan,
+            e.TurnStarted: lambda event: self.chat.begin_turn(event.turn),
+            e.RetryScheduled: self._retry_scheduled,
             e.TurnCompleted: self._turn_completed,
             e.SubagentStarted: self._agent_started,
             e.SubagentFinished: self._agent_finished,
@@ -287,6 +290,7 @@ class SessionView(Rows):
 
     def use_keys(self, keys: Keys) -> None:
         self.prompt.keys = keys
+        self.chat.retry = self.activity.retry = keys.label("retry")
         hints = [
             (keys.label("toggle_plan"), "plan", "app.panel('plan')"),
             (keys.label("toggle_tools"), "tools", "app.panel('tools')"),
@@ -384,6 +388,8 @@ class SessionView(Rows):
             await self.chat.catch_up(snapshot.live)
         for event in (event for call in snapshot.running for event in e.events_of(call)):
             await self._take(event)
+        if snapshot.retrying:
+            await self._take(e.RetryScheduled(**structs.asdict(snapshot.retrying)))
         await self._show_queue(snapshot.queued, held=snapshot.held)
         await self.asks.begin(snapshot.permissions, snapshot.questions)
         self._focus_what_waits()
@@ -435,7 +441,7 @@ class SessionView(Rows):
             return
         self._told = event.error if isinstance(event, e.ErrorRaised) else self._told
         for text, kind in notes_for(event):
-            await self.chat.note(text, kind, living=isinstance(event, e.RetryScheduled | e.TurnWaiting))
+            await self.chat.note(text, kind, living=isinstance(event, e.TurnWaiting))
 
     def _learn(self, info: SessionInfo, event: e.AnyEvent) -> None:
         match event:
@@ -536,6 +542,11 @@ class SessionView(Rows):
             self.prompt.focus()
         if self.info is not None:
             self.run_worker(partial(self._look_around, self.info.cwd), group="files", exclusive=True)
+
+    async def _retry_scheduled(self, event: e.RetryScheduled) -> None:
+        """The seconds that are left count down in the line above the input."""
+        for text, kind in notes_for(replace(event, delay_s=0.0)):
+            await self.chat.note(text, kind, living=True)
 
     async def _restored(self, event: e.CheckpointRestored) -> None:
         self.chat.rewind(event.rewound, event.returned)
@@ -695,6 +706,13 @@ class SessionView(Rows):
 
     async def cancel(self) -> None:
         await self.ask(lambda client: TurnCancel(id=client.next_id(), session=self.session))
+
+    async def retry(self) -> None:
+        """Now, where a provider is waited for; after a turn that was cut short, from where it stopped."""
+        if not self.session:
+            self.say_that_nothing_was_said()
+        else:
+            await self.ask(lambda client: TurnRetry(id=client.next_id(), session=self.session))
 
     @on(Prompt.Escaped)
     async def escape(self) -> None:

@@ -31,6 +31,7 @@ export const COMMANDS = [
   { name: 'export', help: 'write the session to a file', takes: 'FILE.md|.html|.json', words: [] },
   { name: 'rename', help: 'give the session a name', takes: 'NAME', words: ['title'] },
   { name: 'cancel', help: 'end the running turn', takes: '', words: ['stop'] },
+  { name: 'retry', help: 'retry now, or continue a turn that failed', takes: '', words: ['again'] },
   { name: 'close', help: 'close this tab; the session goes on', takes: '', words: [] },
   { name: 'template', help: 'start a session from a template', takes: '', words: ['templates'] },
   { name: 'agents', help: 'show or hide the agents', takes: '', words: [] },

@@ -241,6 +241,29 @@ describe('a conversation', () => {
     expect(wordsForEnd(loaded.ends[1]!)).toEqual({ text: 'Failed: The key is refused.', next: 'Add another.' })
   })
 
+  it('counts down to the next attempt until something comes of it, also for whoever comes later', () => {
+    const error = { code: 'overloaded' as const, message: 'The engine is overloaded.' }
+    const retrying = { provider: 'p', attempt: 2, max_attempts: 31, delay_s: 20, error, at: 5 }
+    const waiting = reduce(begin(), { type: 'retry.scheduled', session: 's', seq: 1, ...retrying })
+    for (const state of [waiting, begin({ retrying })]) {
+      expect(rowsOf(state)).toMatchObject([{ kind: 'retrying', retrying }])
+      expect(rowsOf(reduce(state, { type: 'status', session: 's', seq: 2, status: 'thinking' }))).toEqual([])
+    }
+  })
+
+  it('offers to continue the newest turn alone, and forgets its end when it continues', () => {
+    const info = { ...begin().info, status: 'idle' as const, turn_count: 2 }
+    const messages = [user(1, 'one'), { ...user(2, 'two'), turn: 2 }]
+    const turns = [
+      { turn: 1, reason: 'error' as const },
+      { turn: 2, reason: 'interrupted' as const },
+    ]
+    const state = begin({ info, messages, turns })
+    expect(rowsOf(state).filter((row) => row.kind === 'ended')).toMatchObject([{ retry: false }, { retry: true }])
+    const again = reduce(state, { type: 'turn.started', session: 's', seq: 1, turn: 2 })
+    expect(rowsOf(again).filter((row) => row.kind === 'ended')).toMatchObject([{ end: { turn: 1 } }])
+  })
+
   it('knows a call that waits for an answer from one that runs', () => {
     const call = { type: 'tool_call' as const, id: 'c', name: 'shell', arguments: { command: 'rm x' } }
     const said = { number: 1, role: 'assistant' as const, turn: 1, parts: [call] }

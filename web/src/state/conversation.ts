@@ -9,6 +9,7 @@ import type {
   PlanItem,
   Question,
   QueuedMessage,
+  Retrying,
   RunningCall,
   SessionInfo,
   Snapshot,
@@ -80,6 +81,8 @@ export interface Conversation {
   held: boolean
   /** Where it stands among those that wait for turns of other sessions to end; null: it does not. */
   inLine: { place: number; waiting: number } | null
+  /** A request that failed and waits to be sent again. */
+  retrying: Retrying | null
   notes: Note[]
   /** How turns ended, by number: of every turn that is shown and does not run. */
   ends: Record<number, EndedTurn>
@@ -118,6 +121,7 @@ function withoutRunning(snapshot: Snapshot, known: Conversation | null): Convers
     queued: snapshot.queued ?? [],
     held: snapshot.held ?? false,
     inLine: snapshot.info.place ? { place: snapshot.info.place, waiting: 0 } : null,
+    retrying: snapshot.retrying ?? null,
     notes: known?.notes ?? [],
     ends: withEnds({}, snapshot.turns),
     agents: known?.agents ?? {},
@@ -183,15 +187,36 @@ function resultsOf(messages: Message[], known: Record<string, ToolResultPart>): 
 }
 
 export function reduce(state: Conversation, event: AnyEvent): Conversation {
-  if (LIVE_ONLY.has(event.type)) return step(state, event)
+  if (LIVE_ONLY.has(event.type))
+    return step(state.retrying && goesOn(event) ? { ...state, retrying: null } : state, event)
   const seq = event.seq ?? 0
   if (seq !== 0 && seq <= state.seq) return state
-  const next = step(state, event)
+  const next = step(state.retrying && goesOn(event) ? { ...state, retrying: null } : state, event)
   return seq > next.seq ? { ...next, seq } : next
 }
 
+/** The request that waited was sent, or is given up. */
+function goesOn({ type }: AnyEvent): boolean {
+  return GOING_ON.has(type)
+}
+
+const GOING_ON = new Set<AnyEvent['type']>([
+  'status',
+  'text.delta',
+  'thinking.delta',
+  'message.added',
+  'provider.failed_over',
+  'retry.scheduled',
+  'turn.completed',
+])
+
 function step(state: Conversation, event: AnyEvent): Conversation {
   switch (event.type) {
+    case 'retry.scheduled': {
+      const { provider, attempt, max_attempts, delay_s, error, at = 0 } = event
+      if (!delay_s) return withNotes(state, event)
+      return { ...state, retrying: { provider, attempt, max_attempts, delay_s, error, at } }
+    }
     case 'text.delta':
       return { ...state, live: grown(state, event.message_number, 'text', event.text) }
     case 'thinking.delta':
@@ -267,6 +292,8 @@ function withInfo(state: Conversation, event: AnyEvent): Conversation {
     case 'turn.started':
       return {
         ...change({ status: 'thinking', turn_count: event.turn }),
+        // One that continues has not ended.
+        ends: Object.fromEntries(Object.entries(state.ends).filter(([turn]) => Number(turn) !== event.turn)),
         turnStartedAt: event.at ?? 0,
         live: null,
         inLine: null,

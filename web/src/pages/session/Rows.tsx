@@ -1,16 +1,17 @@
 import { ActionIcon, Button } from '@mantine/core'
 import { IconArrowBackUp, IconBraces, IconChevronRight } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import { memo } from 'react'
+import { memo, useState } from 'react'
 import { act } from '@/lib/ask'
 import { modelName, tokens } from '@/lib/format'
+import { useNow } from '@/lib/time'
 import { wordsForEnd } from '@/lib/turn-words'
 import { wayOn } from '@/lib/way-on'
 import { Ago } from '@/parts/Ago'
 import { CopyButton, Markdown } from '@/parts/Markdown'
 import { Pictures } from '@/parts/Pictures'
 import { Tip } from '@/parts/Tip'
-import type { EndedTurn, Message } from '@/protocol/types'
+import type { EndedTurn, Message, Retrying } from '@/protocol/types'
 import type { Note } from '@/state/conversation'
 import { useOverview } from '@/state/overview'
 import { ownerOf, usePeople } from '@/state/people'
@@ -65,7 +66,9 @@ function Content({ session, row, rewind }: { session: string; row: Row; rewind: 
     case 'note':
       return <NoteRow session={session} note={row.note} />
     case 'ended':
-      return <EndRow end={row.end} />
+      return <EndRow session={session} end={row.end} retry={row.retry} />
+    case 'retrying':
+      return <RetryingRow session={session} retrying={row.retrying} />
   }
 }
 
@@ -190,7 +193,7 @@ function ToldRow({ session, rowKey, message }: { session: string; rowKey: string
 }
 
 /** How a turn ended, when it did not just end well: the same line live and a year later. */
-function EndRow({ end }: { end: EndedTurn }) {
+function EndRow({ session, end, retry }: { session: string; end: EndedTurn; retry: boolean }) {
   const { text, next } = wordsForEnd(end)
   const tone =
     end.reason === 'error' || end.reason === 'refused' ? 'bad' : end.reason === 'cancelled' ? 'plain' : 'warn'
@@ -205,7 +208,38 @@ function EndRow({ end }: { end: EndedTurn }) {
       ) : (
         next && <span className="note-hint">{next}</span>
       )}
+      {retry && <RetryButton session={session} label="Retry" />}
     </div>
+  )
+}
+
+/** What is waited for, and how long still. */
+function RetryingRow({ session, retrying }: { session: string; retrying: Retrying }) {
+  const { attempt, max_attempts, delay_s, error, at } = retrying
+  const now = useNow(250)
+  const left = Math.min(Math.max(at + delay_s - now, 0), delay_s)
+  const when = left > 0 ? `Retrying in ${Math.ceil(left)} s` : 'Retrying'
+  return (
+    <div className="note note-warn">
+      <span role="timer">
+        {when} ({attempt} of {max_attempts}): {error.message}
+      </span>
+      {left > 0 && <RetryButton session={session} label="Retry now" />}
+    </div>
+  )
+}
+
+function RetryButton({ session, label }: { session: string; label: string }) {
+  const [busy, setBusy] = useState(false)
+  const retry = async () => {
+    setBusy(true)
+    await act('turn.retry', { session })
+    setBusy(false)
+  }
+  return (
+    <Button size="compact-xs" variant="light" loading={busy} onClick={() => void retry()}>
+      {label}
+    </Button>
   )
 }
 

@@ -6,6 +6,7 @@ const KINDS: Record<string, string> = {
   map: 'a map of the code',
   code: 'code that may matter',
   summary: 'a summary of what came before',
+  retry: 'where the answer was cut short',
   background: 'news from the background',
 }
 

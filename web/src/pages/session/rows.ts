@@ -1,5 +1,15 @@
-import type { EndedTurn, ImagePart, Message, NotePart, TextPart, ToolCallPart, ToolResultPart } from '@/protocol/types'
-import type { Call, Conversation, Note } from '@/state/conversation'
+import { mayContinue } from '@/lib/turn-words'
+import type {
+  EndedTurn,
+  ImagePart,
+  Message,
+  NotePart,
+  Retrying,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from '@/protocol/types'
+import { type Call, type Conversation, isRunning, type Note } from '@/state/conversation'
 
 /** What the chat shows, top to bottom. A row keeps its key from its first letter on, so that nothing jumps. */
 export type Row = { key: string; rewound: boolean } & (
@@ -17,7 +27,8 @@ export type Row = { key: string; rewound: boolean } & (
   | { kind: 'told'; message: Message }
   | { kind: 'image'; image: ImagePart }
   | { kind: 'note'; note: Note }
-  | { kind: 'ended'; end: EndedTurn }
+  | { kind: 'ended'; end: EndedTurn; retry: boolean }
+  | { kind: 'retrying'; retrying: Retrying }
 )
 
 export function rowsOf(state: Conversation): Row[] {
@@ -32,7 +43,7 @@ export function rowsOf(state: Conversation): Row[] {
     rows.push(...(asides.get(message.number) ?? []))
     const end = state.ends[message.turn ?? 0]
     if (end && end.reason !== 'done' && state.messages[index + 1]?.turn !== message.turn)
-      rows.push({ kind: 'ended', key: `e${end.turn}`, rewound, end })
+      rows.push({ kind: 'ended', key: `e${end.turn}`, rewound, end, retry: !rewound && isNewest(state, end) })
   }
   if (state.messages.length === 0) for (const found of asides.values()) rows.push(...found)
   if (state.live)
@@ -42,7 +53,13 @@ export function rowsOf(state: Conversation): Row[] {
         rows.push({ kind: 'text', key, rewound: false, message: null, text: part.text, live: true })
       if (part.type === 'thinking') rows.push({ kind: 'thinking', key, rewound: false, text: part.text, live: true })
     }
+  if (state.retrying) rows.push({ kind: 'retrying', key: 'retrying', rewound: false, retrying: state.retrying })
   return rows
+}
+
+/** It can be continued: no other turn came after it. */
+function isNewest(state: Conversation, end: EndedTurn): boolean {
+  return mayContinue(end.reason) && !isRunning(state.info) && end.turn === state.info.turn_count
 }
 
 function isRewound(state: Conversation, number: number): boolean {

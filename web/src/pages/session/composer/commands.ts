@@ -71,6 +71,7 @@ export const BUILT_IN: Record<Name, Run | { elsewhere: string }> = {
     return act('session.update', { session: conversation.info.id, name })
   },
   cancel: ({ conversation }) => act('turn.cancel', { session: conversation.info.id }),
+  retry: ({ conversation }) => act('turn.retry', { session: conversation.info.id }),
   close: page('/'),
   template: page('/templates'),
   agents: { elsewhere: 'The agents stand beside the conversation.' },

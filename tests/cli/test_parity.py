@@ -27,7 +27,6 @@ REASONS = {
     "FoldersList": "a folder picker for who has no shell there; people at a terminal have `cd`",
     "HistoryFind": "`openagent import --dry-run` tells the same, and what of it is new",
     "SetupTour": "`openagent demo` lays the sample project itself",
-    "ProvidersAdd": "one form of the web app for `openagent config set providers.NAME.base_url` and `openagent login`",
     "ProvidersRemove": "as above, with `openagent config edit`",
     "PeopleMe": "`openagent whoami`, by the HTTP API and without the protocol's classes",
     "TerminalOpen": "a terminal inside the web app; people at a terminal have `openagent tools run ID shell`",

@@ -10,7 +10,7 @@ from openagent.protocol import events as e
 from openagent.protocol.conversation import TurnRetry
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Message, NotePart, TextPart
-from openagent.protocol.undo import SessionRewind
+from openagent.protocol.undo import SessionUndo
 
 from .doing import ask, messages_of, one_turn, results_of, shell, turn
 from .house import house, house_over, new_session, until
@@ -139,7 +139,7 @@ async def test_a_turn_at_work_is_not_retried(tmp_path: Path) -> None:
 async def test_a_turn_that_was_taken_back_is_not_continued(tmp_path: Path) -> None:
     async with house(tmp_path, [{"text": "Well.", "fault": REFUSED}]) as h, await h.client() as client:
         session, _, _ = await one_turn(h, client)
-        await ask(client, SessionRewind, session=session, turn=1)
+        await ask(client, SessionUndo, session=session, turn=1, conversation=True)
         with pytest.raises(OpenAgentError, match="taken back"):
             await ask(client, TurnRetry, session=session)
 

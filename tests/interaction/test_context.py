@@ -20,6 +20,7 @@ from openagent.protocol.context import (
 )
 from openagent.protocol.conversation import MessagesPage
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.safety import TrustAdd
 from openagent.protocol.tools import ToolRan, ToolRun
 from openagent.protocol.undo import SessionUndo
 from openagent.protocol.usage import UsageAsk
@@ -78,6 +79,16 @@ async def stored(client: Client, session: str) -> bytes:
 
 def conversation(h: House) -> list[Any]:
     return h.sim.requests[-1].json()["messages"][1:]
+
+
+async def test_the_breakdown_counts_a_message_for_each_kind_of_thing_in_it(tmp_path: Path) -> None:
+    async with house(tmp_path, script({"text": "Done."})) as h, await h.client() as client:
+        (h.workspace / "AGENTS.md").write_text("Be kind.\n")
+        await client.request(TrustAdd(id=client.next_id(), cwd=str(h.workspace)))
+        session = await new_session(h, client)
+        await turn(client, await client.attach(session), "look")
+        counts = {section.name: section.items for section in (await show(client, session)).sections}
+        assert (counts["rules"], counts["user"], counts["assistant"]) == (1, 1, 1)
 
 
 async def test_the_breakdown_tells_what_takes_how_much_and_sums_up_to_what_the_provider_counted(tmp_path: Path) -> None:

@@ -64,6 +64,14 @@ def test_a_key_of_the_environment_is_one_enter_away_and_asked_about_once(tmp_pat
             again.seen.until_shown("Hello, newcomer.", "message, @file")
 
 
+def test_whoever_names_a_model_is_not_asked_for_one(tmp_path: Path) -> None:
+    with ThreadedSimulator(HELLO, require_key=GOOD) as sim:
+        machine = Bare(tmp_path, sim, {"ANTHROPIC_API_KEY": GOOD})
+        with newcomer(machine, "--model", "anthropic/claude-sonnet-5-5") as person:
+            person.seen.until_shown("Say what to do.", "claude-sonnet-5-5")
+            assert person.decisions == 0
+
+
 def test_a_wrong_key_is_told_in_the_providers_words_and_a_right_one_answers(tmp_path: Path) -> None:
     with ThreadedSimulator(HELLO, require_key=GOOD) as sim:
         machine = Bare(tmp_path, sim)

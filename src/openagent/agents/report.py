@@ -20,7 +20,7 @@ _ENDS: dict[TurnEnd, str] = {
     "cancelled": "it was cancelled by a person",
     "step_limit": "it reached its limit of steps",
     "time_limit": "it reached its limit of time",
-    "budget": "the budget is used up",
+    "budget": "the budget does not cover the next request",
     "loop": "it did the same over and over",
     "max_tokens": "its answer was cut off",
     "refused": "its model refused",

@@ -81,7 +81,7 @@ def _pieces(view: View) -> Iterator[_Piece]:
     if view.lead_tokens:
         yield _Piece("summary", view.lead_tokens, 1)
     for item in view.items():
-        left = item.tokens
+        left, seen = item.tokens, set[str]()
         for place, part in enumerate(item.message.parts):
             images = _images(part) * IMAGE_TOKENS
             if images:
@@ -91,7 +91,9 @@ def _pieces(view: View) -> Iterator[_Piece]:
                 tokens = left - images
             left -= tokens + images
             if not isinstance(part, ImagePart):
-                yield _Piece(_section(item.message.role, part), tokens, int(place == 0))
+                section = _section(item.message.role, part)
+                yield _Piece(section, tokens, int(section not in seen))
+                seen.add(section)
 
 
 def _images(part: Part) -> int:

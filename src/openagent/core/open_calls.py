@@ -15,7 +15,7 @@ person something."""
 _WHY: dict[TurnEnd, str] = {
     "cancelled": "the turn was stopped",
     "time_limit": "the turn's time was up",
-    "budget": "the budget was used up",
+    "budget": "the budget did not cover the next request",
     "error": "the turn ended on an error",
     "interrupted": "the daemon stopped",
 }

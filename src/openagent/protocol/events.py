@@ -419,10 +419,13 @@ class BudgetExceeded(Event, frozen=True, kw_only=True, tag="budget.exceeded"):
 
     told: ClassVar[Told] = (
         Line(
-            "The session's budget of {limit:money} is used up.", "error", hint="/budget raises it.", when="scope!=day"
+            "The session's budget of {limit:money} does not cover the next request.",
+            "error",
+            hint="/budget raises it.",
+            when="scope!=day",
         ),
         Line(
-            "Today's budget of {limit:money} is used up.",
+            "Today's budget of {limit:money} does not cover the next request.",
             "error",
             hint="openagent config set budget.day_usd raises it.",
             when="scope=day",

@@ -108,7 +108,7 @@ _TURNS = {
     "interrupted": ("Interrupted: the daemon stopped in the middle of it.", "Retry to continue, or send a message."),
     "step_limit": ("Stopped at the limit of steps.", "Retry to continue, or raise max_steps."),
     "time_limit": ("Stopped: its time was up.", "Retry to continue, or raise turn_timeout."),
-    "budget": ("Stopped: the budget is used up.", "Raise the budget, then retry."),
+    "budget": ("Stopped: the budget does not cover the next request.", "Raise the budget, then retry."),
     "loop": (
         "Stopped: the model made the same call again and again.",
         "Say what it should do instead.",

@@ -135,7 +135,7 @@ def _number(env: Mapping[str, str], name: str, usual: float) -> float:
 
 
 def _in_turn(provider: str) -> ErrorInfo:
-    return ErrorInfo("rate_limited", f"{provider} is asked no faster than it may be, and others come first.")
+    return ErrorInfo("rate_limited", f"{provider} is asked no faster than it may be.")
 
 
 class RetryingProvider:

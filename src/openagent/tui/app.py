@@ -274,7 +274,8 @@ class OpenAgent(App[None]):
             state = await client.request(SetupShow(id=client.next_id(), cwd=folder))
         except OpenAgentError:
             return ""  # somebody else's daemon, whose owner chooses
-        if not state.model or (not state.chosen and not await self._was_used()):
+        named = bool(self._wanted.settings.get("model"))
+        if not named and (not state.model or (not state.chosen and not await self._was_used())):
             answer = await self._choose_model()
             if answer == TOUR:
                 return await self._tour()

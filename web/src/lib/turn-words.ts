@@ -14,7 +14,7 @@ const WORDS: Record<EndedTurn['reason'], Words> = {
   },
   step_limit: { text: 'Stopped at the limit of steps.', next: 'Retry to continue, or raise max_steps.' },
   time_limit: { text: 'Stopped: its time was up.', next: 'Retry to continue, or raise turn_timeout.' },
-  budget: { text: 'Stopped: the budget is used up.', next: 'Raise the budget, then retry.' },
+  budget: { text: 'Stopped: the budget does not cover the next request.', next: 'Raise the budget, then retry.' },
   loop: {
     text: 'Stopped: the model made the same call again and again.',
     next: 'Say what it should do instead.',

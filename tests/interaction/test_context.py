@@ -20,7 +20,6 @@ from openagent.protocol.context import (
 )
 from openagent.protocol.conversation import MessagesPage
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.safety import TrustAdd
 from openagent.protocol.tools import ToolRan, ToolRun
 from openagent.protocol.undo import SessionUndo
 from openagent.protocol.usage import UsageAsk
@@ -82,13 +81,11 @@ def conversation(h: House) -> list[Any]:
 
 
 async def test_the_breakdown_counts_a_message_for_each_kind_of_thing_in_it(tmp_path: Path) -> None:
-    async with house(tmp_path, script({"text": "Done."})) as h, await h.client() as client:
-        (h.workspace / "AGENTS.md").write_text("Be kind.\n")
-        await client.request(TrustAdd(id=client.next_id(), cwd=str(h.workspace)))
+    async with house(tmp_path, script({"thinking": "Hm.", "text": "Done."})) as h, await h.client() as client:
         session = await new_session(h, client)
         await turn(client, await client.attach(session), "look")
         counts = {section.name: section.items for section in (await show(client, session)).sections}
-        assert (counts["rules"], counts["user"], counts["assistant"]) == (1, 1, 1)
+        assert (counts["user"], counts["thinking"], counts["assistant"]) == (1, 1, 1)
 
 
 async def test_the_breakdown_tells_what_takes_how_much_and_sums_up_to_what_the_provider_counted(tmp_path: Path) -> None:

@@ -104,11 +104,12 @@ async def test_what_runs_where_a_folder_is_opened_ends_with_the_command(tmp_path
     marker = f"left-{uuid.uuid4().hex}"
     with below_home() as outside:
         command = f"echo made > {outside}/made; bash -c 'exec -a {marker} sleep 1000' > /dev/null 2>&1 & disown"
-        steps = [call("shell", command=f"true; {command}", leave=[f"rw:{outside}"]), DONE]
+        steps = [call("shell", command=f"{command}; {when('seen', 'true')}", leave=[f"rw:{outside}"]), DONE]
         async with house(tmp_path, steps) as h, await h.client(interactive=True) as client:
             _, attachment = await begin(h, client)
             await answer(client, await asked(attachment), decision="allow", scope="once")
             await appears(marker)
+            (h.workspace / "seen").touch()
             await ended(attachment)
             assert await gone_within(marker, 5)
             assert (outside / "made").read_text() == "made\n"

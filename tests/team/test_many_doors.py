@@ -14,6 +14,7 @@ from openagent.client import Client
 from openagent.protocol import events as e
 from openagent.protocol.daemon import DaemonStatus
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.people import PeopleAdd, SessionShare
 from openagent.protocol.tokens import TokensCreate, TokensRevoke
 from tests.interaction.doing import messages_of, shell
 from tests.interaction.house import PATIENCE, until
@@ -139,3 +140,26 @@ async def _both_in_one(team: Cluster, name: str) -> Member:
     team.workers.append(member)
     await member.start()
     return member
+
+
+async def test_a_link_is_joined_at_any_gateway_though_a_worker_has_the_session(tmp_path: Path) -> None:
+    people = f'people.folder = "{tmp_path / "people"}"'
+    async with cluster(tmp_path, [{"text": "Said."}], gateways=1, workers=1, settings=people) as team:
+        (gateway,) = team.gateways
+        owner = await gateway.client()
+        added = PeopleAdd(id=owner.next_id(), email="ann@example.test")
+        await owner.request(added)
+        op = TokensCreate(id=owner.next_id(), name="ann", scopes=["read"], person="ann@example.test")
+        token = (await owner.request(op)).secret
+        session = (await owner.create_session(str(team.workspace))).id
+        seen = await owner.attach(session)
+        await owner.send(session, "go")
+        await until(seen, _ended)
+        shared = await owner.request(SessionShare(id=owner.next_id(), session=session, link="read"))
+        with_token = {"Authorization": f"Bearer {token}"}
+        address = f"http://127.0.0.1:{gateway.port}"
+        async with httpx2.AsyncClient(base_url=address, headers=with_token, timeout=PATIENCE) as ann:
+            joined = await ann.post("/api/sessions/join", json={"link": shared.link})
+            assert (joined.status_code, joined.json().get("id")) == (200, session), joined.text
+            read = await ann.get(f"/api/agents/{session}/messages")
+            assert read.status_code == 200, read.text

@@ -269,7 +269,9 @@ class PeopleService:
         session = await self._store.use_link(_digest(op.link), person, time.time())
         if session is None:
             raise OpenAgentError("not_found", "The link leads nowhere: it is wrong, has expired or was taken back.")
-        return self._manager.told((await self._manager.get(session)).info, connection.env)
+        # Not loaded for it: another worker may have it, and this may be a gateway that has none.
+        where = await self._manager.runtime.store.whereabouts(session)
+        return self._manager.told(where.info, connection.env)
 
     async def _access(self, connection: Connection, op: SessionAccess) -> AccessTold:
         info = (await self._manager.get(op.session)).info

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from devtools.simulator import Simulator
-from openagent.client import Attachment, Client
+from openagent.client import Attachment, Client, connect
 from openagent.protocol import events as e
 from openagent.protocol.conversation import MessagesPage
 from openagent.protocol.messages import Message, TextPart, ThinkingPart, ToolResultPart
-from openagent.protocol.safety import AuditAsk
+from openagent.protocol.queue import QueueResume
 from openagent.protocol.sessions import SessionGet
 from openagent.protocol.usage import UsageAsk
 from tests.jail.conftest import needs_bwrap
@@ -63,7 +63,29 @@ async def results(client: Client, session: str) -> list[ToolResultPart]:
     return [part for message in page.messages for part in message.parts if isinstance(part, ToolResultPart)]
 
 
-async def test_a_call_that_waited_for_approval_is_told_as_never_run(tmp_path: Path) -> None:
+async def asked_again(attachment: Attachment) -> e.PermissionRequested | e.QuestionAsked:
+    assert attachment.snapshot is not None
+    for ask in attachment.snapshot.permissions:
+        return e.PermissionRequested(ask=ask)
+    async with asyncio.timeout(30):
+        async for event in attachment.events():
+            if isinstance(event, e.PermissionRequested | e.QuestionAsked):
+                return event
+    raise AssertionError("nothing was asked")
+
+
+async def deny(client: Client, attachment: Attachment) -> ToolResultPart:
+    asked = await asked_again(attachment)
+    assert isinstance(asked, e.PermissionRequested)
+    await client.answer_permission(attachment.session, asked.ask.id, allow=False)
+    completed, _ = await attachment.until_turn_ends()
+    assert completed.reason == "done", completed.error
+    page = await client.request(MessagesPage(id=client.next_id(), session=attachment.session))
+    (result,) = [part for message in page.messages for part in message.parts if isinstance(part, ToolResultPart)]
+    return result
+
+
+async def test_a_call_that_waited_for_approval_is_asked_about_again_and_can_be_refused(tmp_path: Path) -> None:
     async with Simulator([calls(WRITE), {"text": "Fine."}]) as sim:
         with binary(tmp_path, sim.base_url) as program:
             await asyncio.to_thread(program.serve)
@@ -73,16 +95,35 @@ async def test_a_call_that_waited_for_approval_is_told_as_never_run(tmp_path: Pa
                 await kill(program)
             await asyncio.to_thread(program.serve)
             async with await program.client() as client:
-                (result,) = await results(client, attachment.session)
-                assert (result.ended, result.reason) == ("not_run", "the daemon stopped before approval")
-                assert "Not run" in result.text
                 back = await client.attach(attachment.session)
-                assert back.snapshot is not None
-                assert back.snapshot.permissions == []
-                await client.send(back.session, "go on")
-                completed, _ = await back.until_turn_ends()
-                assert completed.reason == "done", completed.error
+                result = await deny(client, back)
+                assert (result.ended, result.reason) == ("denied", "the user said no")
             assert not (program.workspace / "made.txt").exists()
+
+
+async def test_a_turn_that_is_stopped_while_it_is_asked_again_ends_like_any_other(tmp_path: Path) -> None:
+    async with Simulator([calls(WRITE), {"text": "Fine."}]) as sim:
+        with binary(tmp_path, sim.base_url) as program:
+            await asyncio.to_thread(program.serve)
+            async with await program.client() as client:
+                attachment = await begin(client, program, "ask")
+                await until(attachment, lambda event: isinstance(event, e.PermissionRequested))
+                await kill(program)
+            await asyncio.to_thread(program.serve)
+            async with await program.client() as client:
+                back = await client.attach(attachment.session)
+                await client.send(back.session, "something else")
+                await asked_again(back)
+                assert await client.cancel(back.session)
+                page = await client.request(MessagesPage(id=client.next_id(), session=back.session))
+                assert [end.reason for end in page.turns] == ["cancelled"]
+                (result,) = [p for m in page.messages for p in m.parts if isinstance(p, ToolResultPart)]
+                assert result.ended == "not_run"
+                await client.request(QueueResume(id=client.next_id(), session=back.session))
+                completed, _ = await back.until_turn_ends()
+                if completed.reason == "cancelled":
+                    completed, _ = await back.until_turn_ends()
+                assert (completed.reason, completed.text) == ("done", "Fine.")
 
 
 async def test_a_call_that_ran_is_told_as_interrupted_and_the_one_after_it_as_never_run(tmp_path: Path) -> None:
@@ -103,9 +144,24 @@ async def test_a_call_that_ran_is_told_as_interrupted_and_the_one_after_it_as_ne
                 assert "unknown" in found[0].reason
 
 
+async def test_a_turn_that_is_taken_up_goes_on_with_the_key_of_whoever_answers(tmp_path: Path) -> None:
+    async with Simulator([calls(WRITE), {"text": "Fine."}]) as sim:
+        with binary(tmp_path, sim.base_url) as program:
+            keys = {name: program.env.pop(name) for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY")}
+            await asyncio.to_thread(program.serve)
+            async with await connect(socket=program.socket, auto_start=False, env=keys) as client:
+                attachment = await begin(client, program, "ask")
+                await until(attachment, lambda event: isinstance(event, e.PermissionRequested))
+                await kill(program)
+            await asyncio.to_thread(program.serve)
+            async with await connect(socket=program.socket, auto_start=False, env=keys) as client:
+                result = await deny(client, await client.attach(attachment.session))
+                assert result.ended == "denied"
+
+
 @needs_bwrap
-async def test_a_command_that_waited_for_a_host_is_told_as_one_that_ran(tmp_path: Path) -> None:
-    running = ("shell", {"command": "touch begun; curl -sS --max-time 60 http://far.test/"})
+async def test_a_command_that_waited_for_a_host_does_not_run_again_unasked(tmp_path: Path) -> None:
+    running = ("shell", {"command": "echo begun >> begun; curl -sS --max-time 60 http://far.test/"})
     async with Simulator([calls(running), {"text": "Fine."}]) as sim:
         with binary(tmp_path, sim.base_url) as program:
             program.env["OPENAGENT_JAIL_KIND"] = "bwrap"
@@ -116,26 +172,10 @@ async def test_a_command_that_waited_for_a_host_is_told_as_one_that_ran(tmp_path
                 await kill(program)
             await asyncio.to_thread(program.serve)
             async with await program.client() as client:
-                (result,) = await results(client, attachment.session)
-                assert (result.ended, "unknown" in result.reason) == ("interrupted", True)
-                page = await client.request(AuditAsk(id=client.next_id(), session=attachment.session, kind="command"))
-                assert [row.detail["ended"] for row in page.entries] == ["interrupted"]
-        assert (program.workspace / "begun").exists()
-
-
-async def test_a_question_that_nobody_could_answer_any_more_is_told_as_such(tmp_path: Path) -> None:
-    question = ("ask_user", {"question": "Which one?"})
-    async with Simulator([calls(question), {"text": "Fine."}]) as sim:
-        with binary(tmp_path, sim.base_url) as program:
-            await asyncio.to_thread(program.serve)
-            async with await program.client() as client:
-                attachment = await begin(client, program, "full")
-                await until(attachment, lambda event: isinstance(event, e.QuestionAsked))
-                await kill(program)
-            await asyncio.to_thread(program.serve)
-            async with await program.client() as client:
-                (result,) = await results(client, attachment.session)
-                assert (result.ended, "question" in result.reason) == ("interrupted", True)
+                result = await deny(client, await client.attach(attachment.session))
+                assert result.ended == "denied"
+                assert "effect is unknown. It was not run again: the user said no." in result.text
+        assert (program.workspace / "begun").read_text() == "begun\n"
 
 
 ROUNDS = int(os.environ.get("OPENAGENT_STREAM_ROUNDS", "2"))

@@ -246,8 +246,10 @@ class AgentService:
                 )
             except asyncio.CancelledError:
                 # Whoever cancels waits for the turn to end, and for nothing slower.
-                await session.cancel(reason="interrupted" if self._closing else "cancelled")
-                if not self._closing:  # else whoever loads the caller next tells it
+                if self._closing:  # whoever loads the caller next tells it
+                    parent.leaves = await session.leave() or parent.leaves
+                else:
+                    await session.cancel()
                     self.background.drop(session.id)
                     parent.background.end(known_as)
                     self._spawn(self._leave(parent, session, copy))

@@ -5,7 +5,8 @@ The first answer wins, and what a person allows for longer than once is kept.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
@@ -52,8 +53,23 @@ class Asks:
         self._questions: dict[str, tuple[Question, asyncio.Future[QuestionReply]]] = {}
         self.since: dict[str, float] = {}
         """By the id of a request or question: when it was asked."""
+        self._recording: dict[str, asyncio.Event] = {}
         self.before: Status = "idle"
         """The session's status when the first of those that wait was asked."""
+
+    @contextmanager
+    def recording(self, ask: str) -> Generator[None]:
+        """Whoever answers hears that the answer is taken when it is stored, and not before."""
+        recorded = self._recording[ask] = asyncio.Event()
+        try:
+            yield
+        finally:
+            del self._recording[ask]
+            recorded.set()
+
+    async def recorded(self, ask: str) -> None:
+        if (recorded := self._recording.get(ask)) is not None:
+            await recorded.wait()
 
     @property
     def permissions(self) -> list[PermissionAsk]:
@@ -141,10 +157,12 @@ async def ask_person(
     *,
     leaves: Sequence[Opening] = (),
     aside: bool = False,
+    patient: bool = False,
 ) -> PermissionResolved:
     """Every attached client shows it, and the first answer counts; after a while it is denied. With `facts`, an answer
     to something else that allows this too answers it. `aside` from the session's calls, several may be asked at once,
-    something waits for each with a patience of its own, and it is denied when nobody is there to answer."""
+    something waits for each with a patience of its own, and it is denied when nobody is there to answer, unless it is
+    `patient`: nothing runs yet that could not wait."""
     patience, now = session.runtime.ask_timeout(session.workspace), time.time()
     ask = msgspec.structs.replace(
         _as_shown(ask),
@@ -152,6 +170,21 @@ async def ask_person(
         asked_at=now,
         until=None if patience is None else now + patience,
     )
+    with session.asks.recording(ask.id):
+        return await _asked(session, ask, offers, facts, leaves=leaves, patience=patience, aside=aside, patient=patient)
+
+
+async def _asked(
+    session: "Session",
+    ask: PermissionAsk,
+    offers: Sequence[Offer],
+    facts: CallFacts | None,
+    *,
+    leaves: Sequence[Opening],
+    patience: float | None,
+    aside: bool,
+    patient: bool,
+) -> PermissionResolved:
     answered = session.asks.open_permission(ask, facts, leaves)
     resolved = PermissionResolved(ask_id=ask.id, decision="deny", by="timeout", reason="Nobody answered in time.")
     op_id = ""
@@ -163,7 +196,7 @@ async def ask_person(
             waiting(session, ask.summary),
         )
         async with asyncio.timeout(patience):
-            verdict = await (while_somebody_is_there(session, answered) if aside else answered)
+            verdict = await (while_somebody_is_there(session, answered) if aside and not patient else answered)
         answer, op_id = verdict.answer, verdict.answer.id
         resolved = PermissionResolved(
             ask_id=ask.id, decision=answer.decision, scope=answer.scope, by=verdict.by, reason=answer.reason
@@ -178,8 +211,9 @@ async def ask_person(
         session.asks.withdraw(ask.id)
     except asyncio.CancelledError:
         session.asks.withdraw(ask.id)
-        gone = PermissionResolved(ask_id=ask.id, decision="deny", by="withdrawn" if aside else "turn ended")
-        session.post(gone, *(as_before(session) if aside else ()))
+        if not session.leaves:
+            gone = PermissionResolved(ask_id=ask.id, decision="deny", by="withdrawn" if aside else "turn ended")
+            session.post(gone, *(as_before(session) if aside else ()))
         raise
     except BaseException:
         session.asks.withdraw(ask.id)

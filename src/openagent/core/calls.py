@@ -52,6 +52,11 @@ LONGEST_REWRITE = 2000
 """Characters that a model is told of arguments it did not give."""
 LONGEST_PREVIEW = 1_000_000
 """Characters of a diff that a person is shown before allowing it: about as much as a call can hold."""
+_CUT_OFF = "Interrupted: the daemon stopped while this call ran, so its effect is unknown."
+_ONCE_MORE = (
+    "It waited for you in the middle of its run when the daemon stopped, so what it had done by then is unknown. "
+    "Allowed, it runs again from its start."
+)
 _FILE_HEAD = re.compile(r"^--- .*\n\+\+\+ .*\n@@ ", re.MULTILINE)
 _log = logging.getLogger(__name__)
 
@@ -187,14 +192,17 @@ async def _decide_and_run(session: "Session", tool: Tool, call: ToolCallPart, ru
     if decision.kind == "ask":
         decision = _ruled(decision, await session.gate.before_ask(call))
     summary = tool.summarize(call.arguments)
-    if decision.kind == "ask":
+    cut_off = session.open_calls.was_cut_off(call.id)
+    if cut_off and decision.kind != "deny":
+        decision = await _ask_person(session, tool, call, _once_more(decision), None)
+    elif decision.kind == "ask":
         # What a hook wants asked is asked, whatever a person allowed.
         decision = await _ask_person(session, tool, call, decision, facts if ruling.decision is None else None)
     elif decision.kind == "deny":
         session.post(_noted(call, decision), op_id=op_id)
     if decision.kind == "deny":
-        denied = ToolOutcome(text=f"Denied: {decision.reason}", is_error=True)
-        return Performed(denied, decision, 0.0, summary)
+        why = f"{_CUT_OFF} It was not run again: {decision.reason}" if cut_off else f"Denied: {decision.reason}"
+        return Performed(ToolOutcome(text=why, is_error=True), decision, 0.0, summary)
     await look_for_unsaved(session, facts, decision)
     if tool.effect == "execute" and (why := await session.permits.leaving.prepare(call.id, facts, decision)):
         decision = msgspec.structs.replace(decision, kind="deny", reason=why)
@@ -248,6 +256,11 @@ def _with_news(session: "Session", outcome: ToolOutcome) -> ToolOutcome:
     before = f"{outcome.display.summary} · " if outcome.display.summary else ""
     display = msgspec.structs.replace(outcome.display, summary=f"{before}{DENIED}{', '.join(news)}")
     return msgspec.structs.replace(outcome, text=f"{outcome.text}\n{told}", display=display)
+
+
+def _once_more(decision: Decision) -> Decision:
+    """No command takes effect twice unasked, whatever is allowed otherwise."""
+    return msgspec.structs.replace(decision, kind="ask", reason=_ONCE_MORE, rule="restart")
 
 
 def _ruled(decision: Decision, ruling: Ruling) -> Decision:
@@ -443,28 +456,30 @@ class CallContext:
 
     async def ask(self, question: Question) -> str:
         session = self._session
-        answered = session.asks.open_question(question)
-        try:
-            asked = QuestionAsked(question=question, answerable=session.someone_can_answer())
-            await session.record(asked, waiting(session))
-            return await self._answer(question, await answered)
-        finally:
-            answered.cancel()
+        with session.asks.recording(question.id):
+            answered = session.asks.open_question(question)
+            try:
+                asked = QuestionAsked(question=question, answerable=session.someone_can_answer())
+                await session.record(asked, waiting(session))
+                return await self._answer(question, await answered)
+            finally:
+                answered.cancel()
 
     async def ask_if_there(self, question: Question) -> str | None:
         session = self._session
         if not session.someone_can_answer():
             return None
-        answered = session.asks.open_question(question)
-        try:
-            await session.record(QuestionAsked(question=question), waiting(session))
-            return await self._answer(question, await while_somebody_is_there(session, answered))
-        except NobodyThereError:
-            session.asks.withdraw_question(question.id)
-            await self._answer(question, QuestionReply("", "nobody", ""))
-            return None
-        finally:
-            answered.cancel()
+        with session.asks.recording(question.id):
+            answered = session.asks.open_question(question)
+            try:
+                await session.record(QuestionAsked(question=question), waiting(session))
+                return await self._answer(question, await while_somebody_is_there(session, answered))
+            except NobodyThereError:
+                session.asks.withdraw_question(question.id)
+                await self._answer(question, QuestionReply("", "nobody", ""))
+                return None
+            finally:
+                answered.cancel()
 
     async def _answer(self, question: Question, reply: QuestionReply) -> str:
         answered = QuestionAnswered(question_id=question.id, answer=reply.answer, by=reply.by)

@@ -271,7 +271,13 @@ class Leaving:
         )
         async with self._places:
             resolved = await ask_person(
-                session, ask, session.permits.offers(facts), facts, leaves=[opening], aside=True
+                session,
+                ask,
+                session.permits.offers(facts),
+                facts,
+                leaves=[opening],
+                aside=True,
+                patient=bool(call_id) and not session.open_calls.has_begun(call_id),
             )
         reason = decision.reason if resolved.decision == "allow" else resolved.reason or "the user said no."
         said = msgspec.structs.replace(decision, kind=resolved.decision, reason=reason, rule=f"answer:{resolved.by}")

@@ -1,6 +1,7 @@
 """Calls that have no result yet. Providers accept no history with a call that stays without one, so at a turn's end
 each gets a result that says what became of it."""
 
+from collections.abc import Iterator
 from typing import Literal
 
 from openagent.protocol.events import ToolFinished
@@ -27,6 +28,10 @@ class OpenCalls:
     def __init__(self) -> None:
         self._calls: dict[str, ToolCallPart] = {}
         self._stages: dict[str, Stage] = {}
+        self._cut_off: set[str] = set()
+
+    def __iter__(self) -> Iterator[ToolCallPart]:
+        return iter(list(self._calls.values()))
 
     def __contains__(self, call_id: str) -> bool:
         return call_id in self._calls
@@ -38,6 +43,7 @@ class OpenCalls:
         if message.role == "assistant":
             self._calls = {call.id: call for call in message.tool_calls}
             self._stages = {}
+            self._cut_off = set()
         for part in message.parts:
             if isinstance(part, ToolResultPart):
                 self._calls.pop(part.call_id, None)
@@ -46,6 +52,14 @@ class OpenCalls:
         """One that was asked about again after it had run once has run all the same."""
         if stage != "asked" or not self.has_begun(call_id):
             self._stages[call_id] = stage
+
+    def cut_off(self, call_id: str) -> None:
+        """It was running when the daemon stopped: what it did by then is not known."""
+        self._cut_off.add(call_id)
+        self._stages[call_id] = "begun"
+
+    def was_cut_off(self, call_id: str) -> bool:
+        return call_id in self._cut_off
 
     def has_begun(self, call_id: str) -> bool:
         return self._stages.get(call_id) in ("begun", "questioned")

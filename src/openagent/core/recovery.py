@@ -1,8 +1,13 @@
-"""After a crash: what a daemon that died left open is closed, as far as it is known from the store."""
+"""After a crash, and after a stop while something waited for a person.
 
+What waited is asked again: its turn goes on with the call that asked. Everything else that was left open is closed, as
+far as it is known from the store.
+"""
+
+import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
@@ -25,25 +30,51 @@ from openagent.protocol.events import (
     UsageUpdated,
 )
 from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
+from openagent.protocol.sessions import PermissionAsk, Question
 from openagent.protocol.usage import SessionUsage, Usage
+from openagent.protocol.words import about
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
 
+Ask: TypeAlias = PermissionAsk | Question
 MESSAGES = 200
 EVENTS = 1000
 """How far back is looked for what a turn had come to."""
 
 
-async def recover_turn(session: "Session", turn: int) -> None:
-    """Ends it as interrupted, with a history that every provider accepts."""
+class Waiting(NamedTuple):
+    """A turn that waited for a person."""
+
+    turn: int
+    calls: Sequence[ToolCallPart]
+    """Those it goes on with: what was asked about, and what has not begun."""
+    messages: Sequence[Message]
+    """Of the turn, as far as they are at hand."""
+
+
+async def recover_turn(session: "Session", turn: int) -> Waiting | None:
+    """Ends it as interrupted, with a history that every provider accepts, unless it waited for a person."""
     store = session.runtime.store
     newest = await store.messages(session.id, limit=MESSAGES)
     told = await store.events(session.id, after=session.info.seq - EVENTS, limit=EVENTS)
-    open_calls = _calls_without_result(newest)
-    reached = _stages(open_calls, told, session.tools.by_name)
+    for message in newest:
+        session.open_calls.take_in(message)
+    asks = _asks_without_answer(told)
+    reached = _stages(list(session.open_calls), told, session.tools.by_name)
+    own = [message for message in newest if message.turn == turn]
+    if asking := await _asking(session, asks, reached):
+        return Waiting(turn, await _left_waiting(session, turn, asks, reached=reached, asking=asking), own)
+    await _end_interrupted(session, turn, own, asks, reached=reached)
+    return None
+
+
+async def _end_interrupted(
+    session: "Session", turn: int, own: Sequence[Message], asks: Sequence[Ask], *, reached: Mapping[str, Stage]
+) -> None:
+    open_calls = list(session.open_calls)
     results = [_interrupted(call, reached[call.id]) for call in open_calls]
-    said, owed = _drafted(await store.draft(session.id), session.recorder.next_number, turn)
+    said, owed = _drafted(await session.runtime.store.draft(session.id), session.recorder.next_number, turn)
     closing = [Message(0, "tool", [result], turn=turn, created_at=time.time()) for result in results]
     first = session.recorder.next_number
     messages = [replace(each, number=number) for number, each in enumerate([*said, *closing], first)]
@@ -51,11 +82,11 @@ async def recover_turn(session: "Session", turn: int) -> None:
     usage = _sum(session.info.usage, owed)
     await session.undo.interrupted(turn, [call.id for call in open_calls if reached[call.id] == "begun"])
     await session.record(
-        *(PermissionResolved(ask_id=ask, decision="deny", by="turn ended") for ask in _asks_without_answer(told)),
+        *(_no_more(ask, "turn ended") for ask in asks),
         *(MessageAdded(message=message) for message in messages),
         *(finished(call, result) for call, result in zip(open_calls, results, strict=True)),
         *([UsageUpdated(usage=usage, last=owed[-1].usage, last_cost_usd=owed[-1].cost_usd)] if owed else []),
-        _end(turn, [message for message in newest if message.turn == turn], owed),
+        _end(turn, own, owed),
         StatusChanged(status="interrupted"),
         rows=Rows(
             messages=messages,
@@ -66,6 +97,58 @@ async def recover_turn(session: "Session", turn: int) -> None:
     )
     for paid in owed:
         session.runtime.ledger.book(session.id, paid.model, paid.usage, paid.cost_usd, paid.activity)
+
+
+async def _asking(session: "Session", asks: Sequence[Ask], reached: Mapping[str, Stage]) -> list[str]:
+    """The open calls for which somebody was asked. Empty as well where nobody would hear of the answer: a sub-agent's
+    caller makes a new one, and what was to be done in a folder that is gone is not done."""
+    if session.info.parent or not await asyncio.to_thread(session.workspace.is_dir):
+        return []
+    found: dict[str, None] = {}
+    for ask in asks:
+        if ask.child:
+            found.update((call.id, None) for call in session.open_calls if about(call.name).kind == "agent")
+        elif ask.call_id in reached:
+            found[ask.call_id] = None
+    return list(found)
+
+
+async def _left_waiting(
+    session: "Session", turn: int, asks: Sequence[Ask], *, reached: Mapping[str, Stage], asking: Sequence[str]
+) -> list[ToolCallPart]:
+    """What ran beside it and asked nothing is closed. Returns what is still to be made of the step."""
+    calls = list(session.open_calls)
+    ran = [call for call in calls if reached[call.id] in ("begun", "questioned")]
+    cut_off = [call for call in ran if _takes_effect(session, call)]
+    for call in cut_off:
+        session.open_calls.cut_off(call.id)
+    over = [call for call in cut_off if call.id not in asking]
+    results = [_interrupted(call, reached[call.id]) for call in over]
+    messages = [
+        Message(number, "tool", [result], turn=turn, created_at=time.time())
+        for number, result in enumerate(results, session.recorder.next_number)
+    ]
+    await session.undo.interrupted(turn, [call.id for call in cut_off])
+    await session.record(
+        *(_no_more(ask, "restart") for ask in asks),
+        StatusChanged(status="executing_tool"),
+        *(MessageAdded(message=message) for message in messages),
+        *(finished(call, result) for call, result in zip(over, results, strict=True)),
+        rows=Rows(messages=messages, audit=audit_closed(session.tools.by_name, zip(over, results, strict=True))),
+    )
+    return [call for call in calls if call not in over]
+
+
+def _takes_effect(session: "Session", call: ToolCallPart) -> bool:
+    """To make it twice is not the same as to make it once. Of tools that are not here yet, nothing is known."""
+    tool = session.tools.by_name.get(call.name)
+    return tool is None or about(call.name).kind == "agent" or tool.effect_of(call.arguments) not in ("read", "none")
+
+
+def _no_more(ask: Ask, by: str) -> PermissionResolved | QuestionAnswered:
+    if isinstance(ask, Question):
+        return QuestionAnswered(question_id=ask.id, answer="", by=by)
+    return PermissionResolved(ask_id=ask.id, decision="deny", by=by)
 
 
 async def recover_calls(session: "Session") -> None:
@@ -148,27 +231,21 @@ def _interrupted(call: ToolCallPart, stage: Stage) -> ToolResultPart:
     return closed(call, "interrupted", text, "the daemon stopped while it ran; its effect is unknown")
 
 
-def _calls_without_result(messages: Iterable[Message]) -> list[ToolCallPart]:
-    """Of the newest answer; earlier ones were completed before the next request was sent."""
-    waiting: dict[str, ToolCallPart] = {}
-    for message in messages:
-        if message.role == "assistant":
-            waiting = {call.id: call for call in message.tool_calls}
-        for part in message.parts:
-            if isinstance(part, ToolResultPart):
-                waiting.pop(part.call_id, None)
-    return list(waiting.values())
-
-
-def _asks_without_answer(events: Iterable[AnyEvent]) -> list[str]:
-    """Ids of permission requests that nobody has answered."""
-    waiting: dict[str, None] = {}
+def _asks_without_answer(events: Iterable[AnyEvent]) -> list[Ask]:
+    waiting: dict[str, Ask] = {}
     for event in events:
-        if isinstance(event, PermissionRequested):
-            waiting[event.ask.id] = None
-        elif isinstance(event, PermissionResolved):
-            waiting.pop(event.ask_id, None)
-    return list(waiting)
+        match event:
+            case PermissionRequested():
+                waiting[event.ask.id] = event.ask
+            case QuestionAsked():
+                waiting[event.question.id] = event.question
+            case PermissionResolved():
+                waiting.pop(event.ask_id, None)
+            case QuestionAnswered():
+                waiting.pop(event.question_id, None)
+            case _:
+                pass
+    return list(waiting.values())
 
 
 def _stages(calls: Sequence[ToolCallPart], events: Iterable[AnyEvent], tools: Mapping[str, Tool]) -> dict[str, Stage]:
@@ -192,12 +269,14 @@ def _stages(calls: Sequence[ToolCallPart], events: Iterable[AnyEvent], tools: Ma
 def _told(events: Iterable[AnyEvent]) -> dict[str, Stage]:
     known: dict[str, Stage] = {}
     calls_of: dict[str, str] = {}
+    started: set[str] = set()
     for event in events:
         match event:
             case MessageAdded() if event.message.role == "assistant":
-                known = {}
+                known, started = {}, set()
             case PermissionRequested():
-                known.setdefault(event.ask.call_id, "asked")  # one that runs may ask too: for a host, to be let write
+                if event.ask.call_id not in started:  # one that runs may ask too: for a host, to be let write
+                    known[event.ask.call_id] = "asked"
                 calls_of[event.ask.id] = event.ask.call_id
             case QuestionAsked():
                 known[event.question.call_id] = "questioned"
@@ -208,6 +287,7 @@ def _told(events: Iterable[AnyEvent]) -> dict[str, Stage]:
                 known[calls_of[event.question_id]] = "begun"
             case ToolStarted():
                 known[event.call_id] = "begun"
+                started.add(event.call_id)
             case _:
                 pass
     return known

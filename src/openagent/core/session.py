@@ -21,7 +21,7 @@ from openagent.core.inbox import Inbox
 from openagent.core.open_calls import OpenCalls
 from openagent.core.permits import Permits
 from openagent.core.recorder import InfoChanges, Recorder
-from openagent.core.recovery import recover_calls, recover_turn
+from openagent.core.recovery import Waiting, recover_calls, recover_turn
 from openagent.core.running_calls import RunningCalls
 from openagent.core.runtime import Audience, Frozen, Runtime
 from openagent.core.session_gate import SessionGate
@@ -118,6 +118,10 @@ class Session:
         self._to_resume: _Resuming | None = None
         """A turn that is to continue, and waits for turns of others."""
         self._open_turn = stored.open_turn
+        self._left: Waiting | None = None
+        """A turn that waited for a person when the daemon stopped, until it is taken up."""
+        self.leaves = False
+        """The daemon stops, and what waits for a person, also of those that work for it, stays open in the store."""
         self._below = stored.below
         self._resuming: asyncio.Task[None] | None = None
         self._user_calls: set[asyncio.Task[ToolOutcome]] = set()
@@ -155,6 +159,11 @@ class Session:
     def env(self, env: Mapping[str, str]) -> None:
         """A turn that is running keeps its own."""
         self._env = env
+
+    def lend(self, env: Mapping[str, str]) -> None:
+        """Of whoever answers: the environment in which a turn began is not known to the daemon that takes it up."""
+        if self._turn is not None and self._turn.is_taken_up and not self._turn.env:
+            self._turn.env = env
 
     @property
     def running(self) -> bool:
@@ -292,7 +301,8 @@ class Session:
 
     @property
     def can_start(self) -> bool:
-        return self._turn is None and not self.paused and not self._closing and self.recorder.outbox.is_empty
+        free = self._turn is None and self._left is None and not self.paused
+        return free and not self._closing and self.recorder.outbox.is_empty
 
     async def start(
         self,
@@ -350,31 +360,62 @@ class Session:
     async def _start_next(self) -> None:
         """The turn that is to continue, or the one for the message that waits longest, if nothing is in its way."""
         try:
-            if await self._resume() is None and self._to_resume is None:
+            if self._left is not None:
+                self._take_up()
+            elif await self._resume() is None and self._to_resume is None:
                 await self.inbox.start_next()
         except OpenAgentError:
             _log.exception("a queued message could not be started", extra={"session": self.id})
 
+    def _take_up(self) -> None:
+        """The turn that waited for a person when the daemon stopped."""
+        if self.paused or self._closing or not self.recorder.outbox.is_empty or not self.may_begin(NOBODY):
+            return
+        left, self._left = self._left, None
+        assert left is not None
+        frozen = self.runtime.freeze(self.workspace, self._env)
+        turn = self._turn = Turn(self, left.turn, "", self._env, left)
+        self.recorder.turn_op = ""
+        with frozen.here(), acting(NOBODY):
+            turn.task = asyncio.create_task(self._drive(turn, frozen), name=f"turn {self.id}/{turn.number}")
+
     def go_on_soon(self) -> None:
-        """With the messages that wait, if nothing is in their way."""
-        if not self._closing and (self.inbox.waiting or self._to_resume):
+        """With the turn that waits to be taken up, or the messages that wait, if nothing is in their way."""
+        if not self._closing and (self.inbox.waiting or self._to_resume or self._left):
             self._resuming = asyncio.create_task(self._start_next())
 
     async def cancel(self, by: str = "", reason: TurnEnd = "cancelled") -> bool:
         """Returns when the turn has ended and all of it is stored. A person's own tool calls end with it."""
-        calls = list(self._user_calls)
-        for call in calls:
-            call.cancel()
-        if calls:
-            await asyncio.wait(calls)
+        calls = await self._stop_user_calls()
         if (turn := self._turn) is None:
-            return await self._leave_line(reason) or bool(calls)
+            return await self._leave_line(reason) or calls
         held = reason == "cancelled" and self.inbox.hold()
         turn.cancel(by, reason)
         if turn.task is not None:
             await asyncio.wait([turn.task])
         if held:
             await self.inbox.tell()
+        return True
+
+    async def _stop_user_calls(self) -> bool:
+        calls = list(self._user_calls)
+        for call in calls:
+            call.cancel()
+        if calls:
+            await asyncio.wait(calls)
+        return bool(calls)
+
+    async def leave(self) -> bool:
+        """The daemon stops. A turn that waits for a person stays as it is in the store, for whoever loads the session
+        next; any other is interrupted. Returns whether it waits."""
+        await self._stop_user_calls()
+        turn, self.leaves = self._turn, self.leaves or bool(self.asks.permissions or self.asks.questions)
+        if turn is None or turn.task is None or not self.leaves:
+            await self.cancel(reason="interrupted")
+            return False
+        await self.recorder.flush()
+        turn.leave()
+        await asyncio.wait([turn.task])
         return True
 
     async def _leave_line(self, reason: TurnEnd) -> bool:
@@ -491,7 +532,7 @@ class Session:
         """Close what a crash left open, so that the history is one every provider accepts."""
         if self._open_turn:
             turn, self._open_turn = self._open_turn, 0
-            await recover_turn(self, turn)
+            self._left = await recover_turn(self, turn)
         elif self.info.status not in AT_REST:  # a person's own call was running
             await recover_calls(self)
         await self.background.tell_lost()
@@ -504,7 +545,7 @@ class Session:
     async def close(self) -> None:
         """A running turn is interrupted and saved; what is queued stays in the store for the next start."""
         self._closing = True
-        await self.cancel(reason="interrupted")
+        await self.leave()
         self.runtime.admission.leave(self.id)
         await self.permits.leaving.close()
         await self.recorder.close(CLOSE_PATIENCE)

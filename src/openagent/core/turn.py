@@ -38,6 +38,7 @@ from openagent.protocol.usage import SessionUsage, Usage
 from openagent.protocol.words import call_at_work, subject_of
 
 if TYPE_CHECKING:
+    from openagent.core.recovery import Waiting
     from openagent.core.session import Session
 
 NAME_LENGTH = 60
@@ -59,7 +60,10 @@ _SILENT = ErrorInfo(
 
 
 class Turn:
-    def __init__(self, session: "Session", number: int, op_id: str, env: Mapping[str, str]) -> None:
+    def __init__(
+        self, session: "Session", number: int, op_id: str, env: Mapping[str, str], left: "Waiting | None" = None
+    ) -> None:
+        """`left`: where it stood when the daemon stopped."""
         self.session = session
         self.number = number
         self.op_id = op_id
@@ -86,6 +90,11 @@ class Turn:
         self._started = time.monotonic()
         self._cancelled: TurnEnd | None = None
         self._stopped_by = ""
+        self._left = left
+        self.is_taken_up = left is not None
+        self._leaves = False
+        for message in left.messages if left is not None else ():
+            self._count_in(message)
 
     async def begin(self, parts: Sequence[UserPart], unqueued: Sequence[str]) -> Sent:
         """The message is stored, and with it that a turn answers it."""
@@ -151,6 +160,8 @@ class Turn:
                 reason = await self.run()
                 error = _SILENT if self._silent and reason == "done" else None
         except asyncio.CancelledError:
+            if self._leaves:
+                return
             reason = self._cancelled or "cancelled"
         except TimeoutError:
             reason = "time_limit"
@@ -169,7 +180,10 @@ class Turn:
 
     async def run(self) -> TurnEnd:
         """Step after step, until an answer has no calls or a limit says stop."""
-        await self._admit()
+        if self._left is None:
+            await self._admit()
+        elif await self._take_up(self._left.calls):
+            return "loop"
         sent_on = False
         while self._steps < self.session.info.settings.max_steps:
             self._steps += 1
@@ -203,6 +217,26 @@ class Turn:
         self._model = admission.model
         if admission.notes:
             await session.tell_model(admission.notes, self.number)
+
+    async def _take_up(self, calls: Sequence[ToolCallPart]) -> bool:
+        """What it waited for when the daemon stopped is asked again, and its step comes to its end."""
+        session = self.session
+        session.permits.begin_turn()
+        await session.tools.look()
+        await run_calls(self, calls)
+        await session.runtime.learn_model(
+            self._model_name(), env=session.env, cwd=session.workspace, whose=session.keys_of
+        )
+        return self.guard.end_step()
+
+    def _count_in(self, message: Message) -> None:
+        """What it had used before the daemon stopped."""
+        if message.role != "assistant":
+            return
+        self._steps += 1
+        self._usage += message.usage or Usage()
+        self._cost_usd += message.cost_usd or 0.0
+        self._unpriced += message.cost_usd is None
 
     async def _answer(self) -> Message:
         """The model's next answer, from a context that fits."""
@@ -333,6 +367,12 @@ class Turn:
             self._cancelled, self._stopped_by = reason, by
             if self.task is not None:
                 self.task.cancel()
+
+    def leave(self) -> None:
+        """The daemon stops while it waits for a person: the next one takes it up where it is in the store."""
+        self._leaves = True
+        if self.task is not None:
+            self.task.cancel()
 
     def _resolve(self) -> ResolvedModel:
         session = self.session

@@ -532,12 +532,18 @@ class Daemon:
                 "Only a client with a person behind it can allow something always.",
                 hint="Allow it once or for the session, or say `interactive` in hello.",
             )
-        (await (await self._manager()).get(op.session)).asks.answer_permission(op, by=connection.name)
+        session = await (await self._manager()).get(op.session)
+        session.asks.answer_permission(op, by=connection.name)
+        session.lend(connection.env)
+        await session.asks.recorded(op.ask)
         return Done()
 
     async def _question_answer(self, connection: Connection, op: QuestionAnswer) -> Done:
         reply = QuestionReply(op.answer, connection.name, op.id)
-        (await (await self._manager()).get(op.session)).asks.answer_question(op.question, reply)
+        session = await (await self._manager()).get(op.session)
+        session.asks.answer_question(op.question, reply)
+        session.lend(connection.env)
+        await session.asks.recorded(op.question)
         return Done()
 
     async def _tool_run(self, connection: Connection, op: ToolRun) -> ToolRan:

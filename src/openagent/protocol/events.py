@@ -336,7 +336,7 @@ class PermissionResolved(Event, frozen=True, kw_only=True, tag="permission.resol
     scope: Literal["once", "session", "always"] = "once"
     """How long that holds."""
     by: str = ""
-    """Which client answered, or `timeout`, or `turn ended`."""
+    """Which client answered, or `timeout`, or `turn ended`, or `restart`: then it is asked again."""
     reason: str = ""
     """What was said about it."""
     covers: str = ""

@@ -156,6 +156,7 @@ LEAVING = frozenset(("network", "folder", "folder_write", "engine", "credential"
 _UNANSWERED = {
     "timeout": "not answered in time, so it was denied",
     "turn ended": "no longer asked: the turn has ended",
+    "restart": "asked again: the daemon was restarted",
     "withdrawn": "no longer asked: what wanted it has given up",
 }
 

@@ -135,6 +135,10 @@ class RedisServer:
         self._process: asyncio.subprocess.Process | None = None
         self.pid = 0
 
+    @property
+    def url(self) -> str:
+        return f"unix://{self.socket}"
+
     async def start(self) -> None:
         """Empty: what it had before is gone."""
         program = shutil.which("redis-server")
@@ -145,7 +149,7 @@ class RedisServer:
             stdout=DEVNULL,
         )  # fmt: skip
         self.pid = self._process.pid
-        link: Any = redis.Redis(unix_socket_path=str(self.socket))
+        link: Any = redis.from_url(self.url)
         async with asyncio.timeout(PATIENCE):
             while True:
                 try:
@@ -180,7 +184,7 @@ class Cluster:
         self.workspace.mkdir()
         url = self._model if isinstance(self._model, str) else self._model.base_url
         self.config.write_text(
-            f'database = "{self.database}"\nredis = "unix://{self.redis.socket}"\n'
+            f'database = "{self.database}"\nredis = "{self.redis.url}"\n'
             f'mode = "full"\nmodel = "compatible/scripted"\n{settings}\n[providers.compatible]\nkind = "compatible"\n'
             f'base_url = "{url}/v1"\napi_key = "k"\n'
         )

@@ -13,7 +13,8 @@ OWN_OP = "~"
 """Ids that begin so are a gateway's own ops; no client hears of them."""
 ANY = "any"
 """Among a worker's labels: it runs sessions that ask for none too."""
-_PREFIX = "openagent"
+_PREFIX = "openagent:sealed"
+"""Members of a version that knew no seals speak under other names, and are not heard."""
 
 
 def ops_of(worker: str) -> str:

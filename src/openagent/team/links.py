@@ -15,6 +15,7 @@ from redis import asyncio as redis
 from redis.exceptions import RedisError
 
 from openagent.team.frames import Sign, read_sign, sign_of
+from openagent.team.seal import Seal
 
 SIGN_EVERY = 2.0
 _BLOCK_MS = 1000
@@ -48,6 +49,7 @@ class Links:
     def start(
         self,
         *,
+        seal: Seal,
         sign: Callable[[], tuple[list[str], Sign]],
         stream: Mapping[str, Callable[[Entry], None]],
         lost: Callable[[], None],
@@ -56,6 +58,7 @@ class Links:
         """`sign` names the keys that say that this process lives; `stream` who hears what comes in which stream;
         `lost` is called when something that was written may not have come, `looked` after every look at who lives."""
         self._lost = lost
+        self._seal = seal
         self._tasks = [
             asyncio.create_task(self._write(), name="team writer"),
             asyncio.create_task(self._live(sign, looked), name="team signs"),
@@ -106,7 +109,7 @@ class Links:
             try:
                 async with self._redis.pipeline(transaction=False) as pipe:
                     for stream, fields in batch:
-                        pipe.xadd(stream, dict(fields), maxlen=_KEPT, approximate=True)
+                        pipe.xadd(stream, self._seal.seal(stream, fields), maxlen=_KEPT, approximate=True)
                     for stream in {stream for stream, _ in batch}:
                         pipe.expire(stream, 600)
                     await pipe.execute()
@@ -137,7 +140,8 @@ class Links:
                 for number, fields in cast("list[tuple[bytes, Entry]]", entries):
                     last = number.decode()
                     try:
-                        hear(fields)
+                        if self._seal.holds(stream, fields):
+                            hear(fields)
                     except Exception:  # the supervisor: one entry that cannot be read takes no other with it
                         _log.exception("what came through redis could not be taken")
 
@@ -168,7 +172,7 @@ class Links:
         body = msgspec.json.encode(sign)
         async with self._redis.pipeline(transaction=False) as pipe:
             for key in keys:
-                pipe.set(key, body, px=self._lasts_ms)
+                pipe.set(key, msgspec.msgpack.encode(self._seal.seal(key, {"b": body})), px=self._lasts_ms)
             await pipe.execute()
         self.workers = {name: read_sign(body) for name, body in (await self._signs("worker")).items()}
         self.gateways = set(await self._signs("gateway"))
@@ -177,7 +181,18 @@ class Links:
         pattern = sign_of(role, "*")
         keys = [key async for key in self._redis.scan_iter(match=pattern, count=1000)]
         bodies = cast("list[bytes | None]", await self._redis.mget(keys) if keys else [])
-        return {key.decode().rpartition(":")[2]: body for key, body in zip(keys, bodies, strict=True) if body}
+        found = dict[str, bytes]()
+        for key, body in zip((key.decode() for key in keys), bodies, strict=True):
+            if body and (sign := self._unsealed(key, body)) is not None:
+                found[key.rpartition(":")[2]] = sign
+        return found
+
+    def _unsealed(self, key: str, body: bytes) -> bytes | None:
+        try:
+            said = msgspec.msgpack.decode(body, type=dict[bytes, bytes])
+        except msgspec.DecodeError:
+            said = dict[bytes, bytes]()
+        return said[b"b"] if self._seal.holds(key, said, once=False) else None
 
     async def next_look(self) -> None:
         """Returns when it was looked again who lives."""

@@ -21,6 +21,7 @@ from openagent.team.frames import ANY, Sign, ops_of, sign_of, told_to
 from openagent.team.hosting import Hosting
 from openagent.team.links import Links
 from openagent.team.routing import Routing
+from openagent.team.seal import Seal, key_of_the_team
 from openagent.team.turn_jobs import TURNS, Accepting, TurnJobs, backlog, make_app, open_app, queue_for
 
 Role = Literal["all", "gateway", "worker"]
@@ -122,7 +123,8 @@ class TeamService:
         streams = {told_to(self._gateway): self.routing.hear}
         if self._worker:
             streams[ops_of(self._worker)] = self._hosting.hear
-        self._links.start(sign=self._sign, stream=streams, lost=self._lost, looked=self._looked)
+        seal = Seal(await key_of_the_team(self._app))
+        self._links.start(seal=seal, sign=self._sign, stream=streams, lost=self._lost, looked=self._looked)
         self.routing.start()
         if self._jobs is not None:
             self._jobs.start()

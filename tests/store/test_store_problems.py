@@ -160,6 +160,7 @@ SPOILT: list[tuple[Callable[[Path], object], str]] = [
     (lambda path: path.write_bytes(path.read_bytes()[:4096] + os.urandom(path.stat().st_size)), "is damaged"),
     (lambda path: path.write_bytes(b"my diary\n" * 999), "is not a SQLite database"),
     (lambda path: (path.write_bytes(b""), os.utime(path, (1, 1))), "is damaged: it is empty"),
+    (lambda path: (path.write_bytes(b""), (path.parent / "checkpoints").mkdir()), "is damaged: it is empty"),
     (lambda path: (path.unlink(), path.mkdir()), "a folder in place of"),
     (lambda path: change(path, "UPDATE alembic_version SET version_num = '9999'"), "newer OpenAgent"),
     (lambda path: change(path, "DELETE FROM alembic_version"), "is damaged or another program's"),

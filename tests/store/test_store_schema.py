@@ -5,6 +5,7 @@ import sys
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -164,6 +165,28 @@ async def test_a_migration_finds_out_how_earlier_turns_ended(database_url: str) 
     store = open_store(database_url)
     assert await store.turns(SESSION, first=1, last=2) == [ends[0].ended, ends[2].ended]
     await store.close()
+
+
+async def test_a_sqlite_file_is_copied_before_it_is_migrated(sqlite_url: str) -> None:
+    store = open_store(sqlite_url)
+    await created(store)
+    await store.close()
+    path = Path(sqlite_url.removeprefix("sqlite:///"))
+    with connected(sqlite_url) as connection:
+        command.downgrade(schema.alembic_config(connection), FIRST_OF_TEAMS)
+    (blocking := path.with_name(f"{path.name}.copying")).mkdir()
+    with pytest.raises(OpenAgentError, match="cannot be copied first"):
+        open_store(sqlite_url)
+    with connected(sqlite_url) as connection:
+        assert schema.version(connection) == FIRST_OF_TEAMS
+    blocking.rmdir()
+    path.with_name(f"{path.name}.schema-0007").touch()  # of an earlier migration
+    await open_store(sqlite_url).close()
+    (copy,) = path.parent.glob(f"{path.name}.schema-*")
+    assert copy.stat().st_mode & 0o777 == 0o600
+    with connected(f"sqlite:///{copy}") as connection:
+        assert schema.version(connection) == FIRST_OF_TEAMS
+        assert connection.execute(text("SELECT id FROM sessions")).scalars().all() == [SESSION]
 
 
 async def test_a_database_of_a_newer_program_is_left_alone(database_url: str) -> None:

@@ -5,7 +5,7 @@ import sqlite3
 import stat
 import time
 import zlib
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -101,13 +101,38 @@ def _sqlite(url: URL) -> Engine:
 
 
 def _refuse_what_was_emptied(path: Path) -> None:
-    """No database is left with nothing in it, unless a daemon died in the moment it made it."""
+    """No database is left with nothing in it, unless a daemon died in the moment it made it: in a new home."""
     try:
         found = path.stat()
     except OSError:
         return
-    if stat.S_ISREG(found.st_mode) and not found.st_size and time.time() - found.st_mtime > _MAKING_S:
+    used = (path.parent / "checkpoints").is_dir()
+    if stat.S_ISREG(found.st_mode) and not found.st_size and (used or time.time() - found.st_mtime > _MAKING_S):
         raise OpenAgentError("store_error", f"The database file {path} is damaged: it is empty.", hint=_RESTORE)
+
+
+def keep_copy(engine: Engine, version: str) -> None:
+    """Beside the database, before a migration changes it. The copies of earlier migrations go."""
+    path = Path(engine.url.database or "")
+    copy, arriving = path.with_name(f"{path.name}.schema-{version}"), path.with_name(f"{path.name}.copying")
+    try:
+        arriving.unlink(missing_ok=True)
+        os.close(os.open(arriving, os.O_CREAT | os.O_EXCL, 0o600))
+        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(arriving)) as target:
+            source.backup(target)
+        os.replace(arriving, copy)
+    except (OSError, sqlite3.Error) as problem:
+        with suppress(OSError):
+            arriving.unlink(missing_ok=True)
+        why = _first_line(problem) if isinstance(problem, sqlite3.Error) else problem.strerror
+        raise OpenAgentError(
+            "store_error",
+            f"The database file {path} is of an older version and was not changed: it cannot be copied first: {why}.",
+            hint="Make room for a copy of it, or move it away to start with an empty one.",
+        ) from None
+    for older in path.parent.glob(f"{path.name}.schema-*"):
+        if older != copy:
+            older.unlink(missing_ok=True)
 
 
 def _prepare_sqlite_connection(connection: sqlite3.Connection, _record: Any) -> None:

@@ -18,7 +18,7 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateTable
 
 from openagent.protocol.errors import OpenAgentError
-from openagent.store.engine import READ_ONLY, place
+from openagent.store.engine import READ_ONLY, keep_copy, place
 from openagent.store.tables import metadata
 
 if TYPE_CHECKING:
@@ -38,8 +38,11 @@ _versions = Table(
 
 def prepare(engine: Engine) -> None:
     with engine.connect().execution_options(**READ_ONLY) as connection, connection.begin():
-        if version(connection) == HEAD:
+        found = version(connection)
+        if found == HEAD:
             return
+    if found is not None and engine.dialect.name == "sqlite":
+        keep_copy(engine, found)
     with engine.begin() as connection:
         _wait_for_other_daemons(connection)
         found = version(connection)

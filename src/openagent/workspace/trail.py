@@ -18,6 +18,7 @@ from openagent.workspace.inotify import Unwatchable
 from openagent.workspace.journal import OTHERS, Journal
 from openagent.workspace.kept_objects import KeptObjects, kept_objects
 from openagent.workspace.large_ignored import fit_budget, ignored_paths
+from openagent.workspace.old_checkpoints import fill_journal
 from openagent.workspace.scan import Index, Limits, Scan, ignore_rules, load_index, save_index
 from openagent.workspace.snapshots import Snapshot, Snapshots
 from openagent.workspace.states import Change, Draft, compare, inside, state_at, topmost
@@ -89,6 +90,8 @@ class Trail:
         self._begin_to_watch()
         changes = self._look_at_everything()
         self.unclaimed = changes if known else []
+        if not known:
+            fill_journal(self.store, self.journal, self.files)
         self.journal.forget(OTHERS)
         self.opened = True
 

@@ -256,6 +256,7 @@ class WorkspaceWrites:
     async def keeps(self, workspace: Path, session: str) -> bool:
         kept = self._keep(workspace)
         async with kept.lock:
+            await self._look(kept)
             return bool(await _to_the_end(lambda: kept.trail.journal.read(session)))
 
     async def rewind(

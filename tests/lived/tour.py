@@ -19,6 +19,7 @@ from openagent.client import Attachment, Client
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import BY_TAG
+from openagent.tools.mcp import host
 
 from ..cli.machine import Machine
 from ..history.left import RECORDED as LEFT
@@ -263,6 +264,9 @@ async def spending(root: Path, met: Met) -> None:
             ended, seen = await turn(client, attachment, "Please find out about the money.")
             assert ended.reason == "budget"
             assert {e.BudgetWarning, e.BudgetExceeded, e.ModelRouted, e.RetryScheduled, e.IntentDetected} <= kinds(seen)
+            await say(client, "turn.retry", session=attachment.session)
+            ended, _ = await attachment.until_turn_ends()
+            assert (ended.turn, ended.reason) == (1, "budget")
             sim.fail_next("401", times=5)
             ended, seen = await turn(client, await new(h, client, model="mine/big"), "go on")
             assert ended.text == "Instead."
@@ -543,7 +547,7 @@ class McpWithLogin(AuthorizationServer):
 async def with_mcp_servers(root: Path, met: Met) -> None:
     async with (
         McpWithLogin() as server,
-        Simulator([call("echo", text="hi"), {"text": "Hi."}]) as sim,
+        Simulator([call("echo", text="hi"), {"text": "Hi."}, {"text": "Without it."}]) as sim,
         furnished(root, sim) as (h, _),
         await client_of(h, met) as client,
     ):
@@ -564,6 +568,12 @@ async def with_mcp_servers(root: Path, met: Met) -> None:
         assert (await say(client, "mcp.show", name="mine")).server.command
         await say(client, "mcp.switch", name="mine", on=False)
         await say(client, "mcp.remove", name="mine")
+        await say(client, "mcp.add", name="late", server={"command": "sleep", "args": ["60"]})
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(host, "SETTLE", 0.0)
+            _, seen = await turn(client, attachment)
+        assert e.McpServerLate in kinds(seen)
+        await say(client, "mcp.remove", name="late")
         (root / "other.json").write_text(json.dumps({"mcpServers": {"new": scripted()}}))
         await say(client, "mcp.import", path=str(root / "other.json"))
         await say(client, "mcp.session.set", session=session, servers={"own": scripted()})

@@ -5,6 +5,7 @@ import contextlib
 import json
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -26,8 +27,9 @@ from openagent.protocol.mcp import (
 )
 from openagent.protocol.safety import TrustAdd
 from openagent.protocol.tools import ToolList, ToolRun, ToolsList
+from openagent.tools.mcp import host
 
-from ..interaction.doing import ask, asked, call, one_turn, results_of, turn
+from ..interaction.doing import ask, asked, call, one_turn, results_of, shell, turn
 from ..interaction.house import house, new_session, until
 from .bench import offered, plant, scripted, statuses
 
@@ -62,6 +64,67 @@ async def test_a_call_is_asked_about_and_refused_in_plan_mode(tmp_path: Path) ->
         session, _, _ = await one_turn(h, client, mode="plan")
         (result,) = await results_of(client, session)
         assert result.text.startswith("Denied: The session is in plan mode")
+
+
+def late() -> dict[str, Any]:
+    """It starts when there is a file `go`."""
+    waits = "until [ -e go ]; do sleep 0.02; done; exec python3 scripted_server.py good"
+    return {"command": "sh", "args": ["-c", waits]}
+
+
+def told_of_late(seen: list[e.Event]) -> list[tuple[str, str]]:
+    return [(event.server, event.state) for event in seen if isinstance(event, e.McpServerLate)]
+
+
+async def test_a_slow_server_is_named_and_left_out_and_joins_the_turn_when_it_is_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "SETTLE", 0.0)
+    plant(tmp_path, slow=late())
+    wait = "touch go; until [ -e joined ]; do sleep 0.02; done"
+    script = [shell(wait), call("echo", text="hello"), {"text": "done"}]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        attachment = await client.attach(await new_session(h, client))
+        await client.send(attachment.session, "go")
+        seen = await until(attachment, lambda event: isinstance(event, e.McpServerLate) and event.state == "joined")
+        (h.workspace / "joined").touch()
+        await attachment.until_turn_ends()
+        assert told_of_late(seen) == [("slow", "left_out"), ("slow", "joined")]
+        assert ["echo" in offered(h, number) for number in (0, 1)] == [False, True]
+        _, echoed = await results_of(client, attachment.session)
+        assert echoed.text == "hello"
+
+
+async def test_a_server_that_is_waited_for_is_named_with_the_seconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "UNTOLD", 0.0)
+    plant(tmp_path, slow=late())
+    async with house(tmp_path, [{"text": "done"}]) as h, await h.client() as client:
+        attachment = await client.attach(await new_session(h, client))
+        await client.send(attachment.session, "go")
+        seen = await until(attachment, lambda event: isinstance(event, e.McpServerLate))
+        assert isinstance(seen[-1], e.McpServerLate)
+        assert (seen[-1].server, seen[-1].state) == ("slow", "awaited")
+        assert 50 < seen[-1].seconds <= 60
+        (h.workspace / "go").touch()
+        _, seen = await attachment.until_turn_ends()
+        assert told_of_late(seen) == [("slow", "joined")]
+        assert "echo" in offered(h)
+
+
+async def test_a_hung_server_is_waited_for_once_and_not_in_every_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "SETTLE", 0.1)
+    plant(tmp_path, hung={"command": "sleep", "args": ["1000"]})
+    async with house(tmp_path, [{"text": "one"}, {"text": "two"}]) as h, await h.client() as client:
+        attachment = await client.attach(await new_session(h, client))
+        _, first = await turn(client, attachment)
+        monkeypatch.setattr(host, "UNTOLD", 0.0)
+        _, second = await turn(client, attachment)
+        assert told_of_late(first) == [("hung", "left_out")]
+        assert told_of_late(second) == []
 
 
 async def test_a_server_that_dies_during_a_call_comes_back(tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
 """`openagent mcp`"""
 
+import asyncio
 import os
 import re
 import shutil
 import sys
+import time
 from collections.abc import Container
 
 import click
@@ -24,8 +26,8 @@ from openagent.cli.command import (
     tell,
 )
 from openagent.cli.mcp_prompt import prompt
-from openagent.cli.terminal import GREEN, RED, YELLOW, paint, table
-from openagent.client.text import clean
+from openagent.cli.terminal import GREEN, RED, YELLOW, columns, paint, table, use_colour
+from openagent.client.text import clean, one_line
 from openagent.protocol.mcp import (
     McpAdd,
     McpCatalog,
@@ -42,11 +44,13 @@ from openagent.protocol.mcp import (
     McpResources,
     McpServerEntry,
     McpServerInfo,
+    McpServers,
     McpShow,
     McpSwitch,
     McpTest,
 )
 
+_ERASED = "\r\x1b[2K"
 _MARKS = {"up": ("✓", GREEN), "disabled": ("–", YELLOW), "idle": ("–", YELLOW)}
 
 
@@ -94,7 +98,7 @@ def _row(server: McpServerInfo) -> tuple[str, ...]:
 @as_json
 def test(name: str, as_json: bool) -> int:
     """Start a server, or all of them, and tell what they offer or what went wrong."""
-    found = ask_daemon(McpTest(id="-", name=name, cwd=os.getcwd()))
+    found = complete(_tried(McpTest(id="-", name=name, cwd=os.getcwd())))
     if as_json:
         print_json(plain(found))
     else:
@@ -105,6 +109,22 @@ def test(name: str, as_json: bool) -> int:
             _complain([f"{server.name}: {warning}" for warning in server.warnings])
         _complain(found.notices)
     return int(any(server.status not in ("up", "disabled") for server in found.servers))
+
+
+async def _tried(op: McpTest) -> McpServers:
+    """With a line that counts the seconds, on a terminal."""
+    async with daemon() as client:
+        asked = asyncio.ensure_future(client.request(op))
+        began, living = time.monotonic(), use_colour(sys.stderr)
+        while not (await asyncio.wait([asked], timeout=1.0))[0]:
+            waited = time.monotonic() - began
+            if living or waited < 2:
+                what = f"the MCP server {op.name}" if op.name else "MCP servers"
+                line = f"Starting {what}: {waited:.0f} s (at most 60 s, 300 s with a download)"
+                click.echo(f"{_ERASED if living else ''}{one_line(line, columns())}", err=True, nl=not living)
+        if living:
+            click.echo(_ERASED, err=True, nl=False)
+        return await asked
 
 
 def _complain(notices: list[str]) -> None:

@@ -396,6 +396,10 @@ class Run:
         if kind == "retry.scheduled" and event.get("delay_s"):
             self._count_down(lambda left: _retrying(event, left), monotonic() + event["delay_s"], True)
             return
+        if kind == "mcp.late" and event["state"] == "awaited":
+            seconds = event.get("seconds", 0.0)
+            self._count_down(lambda left: _awaiting(event, left), monotonic() + seconds, False)
+            return
         for line in said_of(kind, event):
             if kind in ("retry.scheduled", "turn.waiting"):
                 self._tell_waiting(line.whole, line.tone != "plain")
@@ -627,6 +631,10 @@ class Run:
         told, following = turn_ended(reason)
         code = LIMIT if reason in LIMITS else CANCELLED if reason == "cancelled" else FAILED
         return complain(f"{told} {following}{again}", code)
+
+
+def _awaiting(event: Event, left: float) -> str:
+    return said_of("mcp.late", {**event, "seconds": float(round(left))})[0].whole
 
 
 def _retrying(event: Event, left: float) -> str:

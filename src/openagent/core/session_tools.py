@@ -19,6 +19,8 @@ class SessionTools:
         self._more: Sequence[Tool] = ()
         self._missing: list[str] = []
         """Those that people were told of."""
+        self.outdated = False
+        """An MCP server has come up since the turn began."""
         self.by_name: dict[str, Tool] = {}
         self.choose()
 
@@ -37,9 +39,15 @@ class SessionTools:
 
     async def look(self) -> None:
         """For what there is now: MCP servers come and go."""
+        self.outdated = False
         self._more = await self._session.runtime.more_tools(self._session.info)
         self.choose()
         self._tell_missing()
+
+    async def look_again(self) -> None:
+        """Between two steps, if there is more than the turn began with."""
+        if self.outdated:
+            await self.look()
 
     def _tell_missing(self) -> None:
         """Tools that a session is to have and that are not there: an MCP server's, or of an earlier version."""

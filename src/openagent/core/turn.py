@@ -240,6 +240,7 @@ class Turn:
 
     async def _answer(self) -> Message:
         """The model's next answer, from a context that fits."""
+        await self.session.tools.look_again()
         resolved = self._resolve()
         await collect_when_full(self.session, resolved)
         try:

@@ -24,7 +24,7 @@ from openagent.plugins.tool import Tool
 from openagent.protocol import locations
 from openagent.protocol.auth import LoginStarted
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.events import McpServerStatus
+from openagent.protocol.events import McpServerLate, McpServerStatus
 from openagent.protocol.mcp import (
     McpAdd,
     McpCatalog,
@@ -100,6 +100,8 @@ class McpService:
         self._logins = McpLogins(vault, self._start_anew)
         self._own: dict[str, dict[str, ServerDefinition]] = {}
         """Servers that were given to one session alone."""
+        self._late: dict[str, dict[str, str]] = {}
+        """By session: servers that needed longer to start than its turn waited, and what was last told of each."""
         self.host = make_host(self._changed, self._sample, self._logins.auth)
 
     def handlers(self) -> list[Handler]:
@@ -127,8 +129,55 @@ class McpService:
         servers = (await self._book.found(workspace)).servers
         own = self._own.get(session.id, {})
         without = session.settings.disabled_mcp_servers
-        tools = await self.host.tools(workspace, {**servers, **own}, session.id, without, alone=bool(own))
+        running = self._sessions().loaded(session.id)
+        turn = running if running is not None and running.running else None
+        tools = await self.host.tools(
+            workspace,
+            {**servers, **own},
+            session.id,
+            without,
+            alone=bool(own),
+            awaited=lambda names, seconds: self._await(turn, names, seconds),
+        )
+        starting = {
+            each.name
+            for each in self.host.running(workspace, session.id if own else "").values()
+            if each.status == "starting" and each.name not in without
+        }
+        self._leave_out(turn, starting)
         return [*tools, self._sampling] if tools else tools
+
+    def _await(self, turn: "Session | None", names: Sequence[str], seconds: float) -> None:
+        if turn is None:
+            return
+        for name in names:
+            self._late.setdefault(turn.id, {})[name] = "awaited"
+            turn.post(McpServerLate(server=name, state="awaited", seconds=seconds))
+
+    def _leave_out(self, turn: "Session | None", names: Collection[str]) -> None:
+        if turn is None:
+            return
+        for name in sorted(names):
+            late = self._late.setdefault(turn.id, {})
+            if late.get(name) != "left_out":
+                late[name] = "left_out"
+                turn.post(McpServerLate(server=name, state="left_out"))
+
+    def _join(self, workspace: Path, server: McpServer) -> None:
+        """A turn that waited for it, or went on without it, has its tools from the next step on."""
+        for session, late in list(self._late.items()):
+            found = self._sessions().loaded(session)
+            if found is None:
+                del self._late[session]
+            elif server.name in late and found.workspace == workspace and server.status in ("up", "failed"):
+                told = late.pop(server.name)
+                if server.status == "failed":
+                    late[server.name] = "failed"
+                if found.running and told != server.status:
+                    detail = self._redactor.redact(server.detail)
+                    state, tools = ("joined", len(server.offer.tools)) if server.status == "up" else ("failed", 0)
+                    found.post(McpServerLate(server=server.name, state=state, tools=tools, detail=detail))
+                    found.tools.outdated = True
 
     def offers(self, session: str, tool: Tool, window: int) -> bool:
         return tool is not self._sampling and self.host.offers(session, tool, window)
@@ -199,6 +248,7 @@ class McpService:
         )
 
     def _changed(self, workspace: Path, server: McpServer) -> None:
+        self._join(workspace, server)
         self._tell(
             workspace,
             McpServerStatus(

@@ -902,6 +902,31 @@ class McpServerStatus(Event, frozen=True, kw_only=True, tag="mcp.status"):
     """What a person should know about what it offers."""
 
 
+class McpServerLate(Event, frozen=True, kw_only=True, tag="mcp.late"):
+    """An MCP server needs longer to start than a turn waits for it."""
+
+    told: ClassVar[Told] = (
+        Line("Waiting for the MCP server {server}, at most {seconds:seconds}.", when="state=awaited"),
+        Line(
+            "The MCP server {server} is still starting. The turn goes on without it and gets its tools when it is up.",
+            "warning",
+            when="state=left_out",
+        ),
+        Line("The MCP server {server} is up, its tools can be used: {tools:number}.", when="state=joined"),
+        Line("The MCP server {server} could not be started.", "warning", hint="{detail}", when="state=failed"),
+    )
+    server: str
+    """The MCP server, by its name."""
+    state: Literal["awaited", "left_out", "joined", "failed"]
+    """The turn waits for it; goes on without it; has its tools from the next step on; will not have them."""
+    seconds: float = 0.0
+    """How long the turn waits at most."""
+    tools: int = 0
+    """The tools it offers."""
+    detail: str = ""
+    """Why it could not be started."""
+
+
 class TaskUpdated(Event, frozen=True, kw_only=True, tag="task.updated"):
     """A task changed."""
 
@@ -1123,6 +1148,7 @@ AnyEvent = (
     | CheckpointCreated
     | CheckpointRestored
     | McpServerStatus
+    | McpServerLate
     | TaskUpdated
     | BackgroundStarted
     | BackgroundFinished

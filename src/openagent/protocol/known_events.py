@@ -146,6 +146,16 @@ LINES = {
             when="!undo !reverted",
         ),
     ),
+    "mcp.late": (
+        Line("Waiting for the MCP server {server}, at most {seconds:seconds}.", "plain", when="state=awaited"),
+        Line(
+            "The MCP server {server} is still starting. The turn goes on without it and gets its tools when it is up.",
+            "warning",
+            when="state=left_out",
+        ),
+        Line("The MCP server {server} is up, its tools can be used: {tools:number}.", "plain", when="state=joined"),
+        Line("The MCP server {server} could not be started.", "warning", hint="{detail}", when="state=failed"),
+    ),
     "background.started": (Line("{command_id} goes on in the background: {command:line}", "plain"),),
     "background.finished": (
         Line("{command_id} was ended in the background; how far it had come is not known.", "warning", when="lost"),

@@ -46,6 +46,9 @@ class Activity(Static):
         """Characters of the answer that is coming: nobody has counted its tokens yet."""
         self._retry_at = 0.0
         """When the request is sent again that failed; 0: none waits."""
+        self._awaited = ""
+        """The MCP server that the turn waits for, until then."""
+        self._until = 0.0
         self.retry = "f5"
         """The key that sends it now."""
         self._waits = False
@@ -80,6 +83,9 @@ class Activity(Static):
             case e.RetryScheduled():
                 self._doing = "retrying"
                 self._retry_at = event.at + event.delay_s if event.delay_s else 0.0
+            case e.McpServerLate():
+                self._awaited = event.server if event.state == "awaited" else ""
+                self._until = event.at + event.seconds
             case e.TurnCompleted():
                 self._calls.clear()
             case _:
@@ -136,6 +142,8 @@ class Activity(Static):
             return "waiting for your answer"
         if pause := self._pause():
             return f"retrying in {_span(math.ceil(pause))}"
+        if self._awaited and (left := self._until - time.time()) > 0:
+            return f"waiting for the MCP server {self._awaited}, {_span(math.ceil(left))} at most"
         if len(self._calls) > 1:
             return f"{next(iter(self._calls.values()))[0]} and {len(self._calls) - 1} more"
         return next((doing for doing, _ in self._calls.values()), self._doing)

@@ -441,7 +441,7 @@ class SessionView(Rows):
             return
         self._told = event.error if isinstance(event, e.ErrorRaised) else self._told
         for text, kind in notes_for(event):
-            await self.chat.note(text, kind, living=isinstance(event, e.TurnWaiting))
+            await self.chat.note(text, kind, living=_is_living(event))
 
     def _learn(self, info: SessionInfo, event: e.AnyEvent) -> None:
         match event:
@@ -879,6 +879,11 @@ class SessionView(Rows):
         page = await self._messages(before=self.chat.oldest or None)
         if page is not None:
             await self.chat.prepend(page.messages, has_more=page.has_more, ends=page.turns)
+
+
+def _is_living(event: e.AnyEvent) -> bool:
+    """It tells of what is so just now."""
+    return isinstance(event, e.TurnWaiting) or (isinstance(event, e.McpServerLate) and event.state == "awaited")
 
 
 def _changed(info: SessionInfo, change: SettingsChange) -> SessionInfo:

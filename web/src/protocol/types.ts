@@ -110,7 +110,7 @@ export interface AllUsage {
   left_out?: LeftOut[]
 }
 
-export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | TurnWaiting | SessionPresence | QueueChanged | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | IntentDetected | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | HistoryProgress | HistoryImported | SubagentStarted | SubagentProgress | SubagentFinished | FlowStarted | FlowStepped | FlowFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | ShellReplaced | TerminalOutput | TerminalExited | Metrics | HookRan | ErrorRaised | ConnectionClosing
+export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | TurnWaiting | SessionPresence | QueueChanged | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | IntentDetected | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | HistoryProgress | HistoryImported | SubagentStarted | SubagentProgress | SubagentFinished | FlowStarted | FlowStepped | FlowFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | McpServerLate | TaskUpdated | BackgroundStarted | BackgroundFinished | ShellReplaced | TerminalOutput | TerminalExited | Metrics | HookRan | ErrorRaised | ConnectionClosing
 
 /** What agents wait for a person to say, the longest waiting first. */
 export interface AsksList {
@@ -1914,6 +1914,20 @@ export interface McpServerInfo {
   prompts?: number
   warnings?: string[]
   in_session?: boolean
+}
+
+/** An MCP server needs longer to start than a turn waits for it. */
+export interface McpServerLate {
+  type: "mcp.late"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  server: string
+  state: "awaited" | "failed" | "joined" | "left_out"
+  seconds?: number
+  tools?: number
+  detail?: string
 }
 
 /** An MCP server came up, or went down. */
@@ -4763,6 +4777,7 @@ export interface Events {
   "checkpoint.created": CheckpointCreated
   "checkpoint.restored": CheckpointRestored
   "mcp.status": McpServerStatus
+  "mcp.late": McpServerLate
   "task.updated": TaskUpdated
   "background.started": BackgroundStarted
   "background.finished": BackgroundFinished

@@ -442,7 +442,7 @@ function withNotes(state: Conversation, event: AnyEvent): Conversation {
   const undo = event.type === 'checkpoint.restored' ? event.undo : undefined
   const notes = said.map(
     ({ tone, text, hint, detail }, place): Note => ({
-      key: place === 0 ? `n${event.seq ?? 0}` : `n${event.seq ?? 0}.${place}`,
+      key: keyOf(event, place),
       after: state.messages.at(-1)?.number ?? 0,
       at: event.at ?? 0,
       tone: TONES[tone],
@@ -454,6 +454,12 @@ function withNotes(state: Conversation, event: AnyEvent): Conversation {
   const keys = new Set(notes.map((note) => note.key))
   const others = state.notes.filter((one) => !keys.has(one.key))
   return { ...state, notes: [...(event.type === 'checkpoint.restored' ? others.map(settled) : others), ...notes] }
+}
+
+/** What is told of a server that is late takes the place of what was told of it before. */
+function keyOf(event: AnyEvent, place: number): string {
+  if (event.type === 'mcp.late') return `mcp.${event.server}`
+  return place === 0 ? `n${event.seq ?? 0}` : `n${event.seq ?? 0}.${place}`
 }
 
 const TONES = { plain: 'plain', warning: 'warn', error: 'bad' } as const

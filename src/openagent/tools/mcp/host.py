@@ -21,12 +21,15 @@ from openagent.tools.mcp.words import tool_name
 if TYPE_CHECKING:
     from openagent.tools.mcp.wire import StartProcess
 
-SETTLE = 10.0
-"""Seconds a turn waits for servers that are starting. Those that need longer join the next turn."""
+SETTLE = 5.0
+"""Seconds from a server's start in which turns wait for it. One that needs longer joins when it is up."""
+UNTOLD = 1.0
+"""Seconds of that which nobody is told of."""
 IDLE = 1800.0
 """Seconds after which the servers of a workspace where nobody works are ended."""
 
 
+Awaited = Callable[[Sequence[str], float], None]
 _Place = tuple[Path, str]
 """A workspace, and the session that has servers of its own there, if it is one's."""
 
@@ -84,25 +87,37 @@ class MCPHost:
         without: Collection[str] = (),
         *,
         alone: bool = False,
+        awaited: Awaited | None = None,
     ) -> Sequence[Tool]:
         """What the servers offer right now, but for those that the session leaves out. Starts those that are new, ends
-        those that are gone. `alone`: they run for this session and no other."""
+        those that are gone. `alone`: they run for this session and no other. `awaited` hears of those that are waited
+        for, and for how many seconds at most."""
         if not definitions and not self._groups:
             return ()
         own = session if alone else ""
         servers = await self.servers(workspace, definitions, own)
-        await self.settle([server for server in servers if server.name not in without])
+        await self.settle([server for server in servers if server.name not in without], awaited)
         group = self._groups.get((workspace, own))
         return group.shelf.of(session, without) if group else ()
 
-    async def settle(self, servers: Sequence[McpServer]) -> None:
-        """Gives those that are starting a while."""
-        if starting := [asyncio.create_task(server.settled()) for server in servers if server.status == "starting"]:
-            try:
-                await asyncio.wait(starting, timeout=SETTLE)
-            finally:
-                for waiting in starting:
-                    waiting.cancel()
+    async def settle(self, servers: Sequence[McpServer], awaited: Awaited | None = None) -> None:
+        """Gives those that have just been started a while."""
+        now = time.monotonic()
+        starting = [server for server in servers if server.status == "starting" and server.began + SETTLE > now]
+        if not starting:
+            return
+        until = max(server.began for server in starting) + SETTLE
+        settling = [asyncio.create_task(server.settled()) for server in starting]
+        try:
+            _, slow = await asyncio.wait(settling, timeout=min(UNTOLD, until - now))
+            left = until - time.monotonic()
+            if slow and left > 0:
+                if awaited is not None:
+                    awaited([server.name for server in starting if server.status == "starting"], left)
+                await asyncio.wait(settling, timeout=left)
+        finally:
+            for waiting in settling:
+                waiting.cancel()
 
     async def servers(
         self, workspace: Path, definitions: Mapping[str, ServerDefinition], own: str = ""

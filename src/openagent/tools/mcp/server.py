@@ -87,6 +87,7 @@ class McpServer:
     ) -> None:
         self.definition = definition
         self.name = definition.name
+        self.began = time.monotonic()
         self.status: ServerStatus = "starting"
         self.detail = ""
         self.offer = Offer()

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -129,15 +130,23 @@ def free_port() -> int:
 
 
 class RedisServer:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, asks_for_password: bool = True, port: int = 0) -> None:
+        """`port`: it listens there too, on loopback."""
         self._folder = folder
         self.socket = folder / "redis.sock"
+        self.port = port
+        self.password = secrets.token_hex(16)
+        self._asks = asks_for_password
         self._process: asyncio.subprocess.Process | None = None
         self.pid = 0
 
     @property
     def url(self) -> str:
-        return f"unix://{self.socket}"
+        return f"redis://:{self.password}@127.0.0.1:{self.port}" if self.port else self.socket_url
+
+    @property
+    def socket_url(self) -> str:
+        return f"unix://:{self.password}@{self.socket}" if self._asks else f"unix://{self.socket}"
 
     async def start(self) -> None:
         """Empty: what it had before is gone."""
@@ -145,11 +154,13 @@ class RedisServer:
         if program is None:
             raise FileNotFoundError("redis-server is missing. On Debian and Ubuntu: sudo apt-get install redis-server")
         self._process = await asyncio.create_subprocess_exec(
-            program, "--port", "0", "--unixsocket", str(self.socket), "--save", "", "--dir", str(self._folder),
+            program, "--port", str(self.port), "--bind", "127.0.0.1", "--unixsocket", str(self.socket),
+            "--save", "", "--dir", str(self._folder),
+            *(("--requirepass", self.password) if self._asks else ()),
             stdout=DEVNULL,
         )  # fmt: skip
         self.pid = self._process.pid
-        link: Any = redis.from_url(self.url)
+        link: Any = redis.from_url(self.socket_url)
         async with asyncio.timeout(PATIENCE):
             while True:
                 try:

@@ -199,7 +199,7 @@ async def _count(house: House) -> Counted:
     )
     with psycopg.connect(house.team.database) as connection:
         row = connection.cursor(row_factory=dict_row).execute(asked).fetchone()
-    link: Any = redis.Redis(unix_socket_path=str(house.team.redis.socket))
+    link: Any = redis.from_url(house.team.redis.url)
     told = {**await link.info("stats"), **await link.info("memory")}
     await link.aclose()
     names = ("total_commands_processed", "total_net_input_bytes", "used_memory")

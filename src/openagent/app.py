@@ -211,7 +211,8 @@ def main(arguments: list[str]) -> int:
             raise OpenAgentError(
                 "config_error",
                 f"A {given.role} is one of a team, and no `redis` is set through which it could speak to the others.",
-                hint='Set `redis = "redis://host:6379/0"` and `database = "postgresql://…"`, or leave --role out.',
+                hint='Set `redis = "redis://:PASSWORD@host:6379/0"` and `database = "postgresql://…"`, '
+                "or leave --role out.",
             )
         lock.acquire()
         redactor = Redactor()

@@ -34,7 +34,7 @@ asyncio.run(main())
 async def test_two_processes_take_turns_with_one_provider_and_heed_what_it_told_the_other(tmp_path: Path) -> None:
     server = RedisServer(tmp_path)
     await server.start()
-    url = f"unix://{server.socket}"
+    url = server.url
     try:
         workers = [subprocess.Popen([sys.executable, "-c", WORKER, url], stdout=subprocess.PIPE) for _ in range(2)]
         told = await asyncio.gather(*(asyncio.to_thread(worker.communicate) for worker in workers))

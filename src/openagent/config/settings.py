@@ -638,8 +638,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     database: DatabaseUrl = ""
     """As `store.url`, in one word: where sessions are kept. Set, it counts instead."""
     redis: RedisUrl = ""
-    """The Redis server through which the daemons of a team speak to each other: `redis://host:6379/0`. It takes a
-    PostgreSQL `database`. Left out: this daemon works alone."""
+    """The Redis server through which the daemons of a team speak to each other: `redis://:PASSWORD@host:6379/0`. One
+    without a password is refused. It takes a PostgreSQL `database`. Left out: this daemon works alone."""
     team: TeamSettings = TeamSettings()
     backup: BackupSettings = BackupSettings()
     report: ReportSettings = ReportSettings()

@@ -14,6 +14,8 @@ import msgspec
 from redis import asyncio as redis
 from redis.exceptions import RedisError
 
+from openagent.protocol.errors import OpenAgentError
+from openagent.team.closed_redis import require_closed
 from openagent.team.frames import Sign, read_sign, sign_of
 from openagent.team.seal import Seal
 
@@ -32,6 +34,7 @@ Entry = dict[bytes, bytes]
 class Links:
     def __init__(self, url: str, lasts: float) -> None:
         """`lasts`: seconds after which one who gave no sign of life is not asked any more."""
+        self._url = url
         self._lasts_ms = round(lasts * 1000)
         self._redis: Any = redis.from_url(url, socket_timeout=_ANSWERS_WITHIN, socket_connect_timeout=5)
         self._unsent: list[tuple[str, Fields]] = []
@@ -75,6 +78,14 @@ class Links:
         if self.is_up:
             _log.warning("redis is not there", extra={"reason": str(problem)})
         self.is_up = False
+
+    async def _is_there(self) -> None:
+        self.is_up = True
+        _log.info("redis is there")
+        try:
+            await require_closed(self._url)
+        except OpenAgentError as problem:  # another one than at the start
+            _log.error("redis is open", extra={"reason": str(problem)})
 
     # Writing
 
@@ -156,8 +167,7 @@ class Links:
             try:
                 await self._look(*sign())
                 if not self.is_up:
-                    _log.info("redis is there")
-                self.is_up = True
+                    await self._is_there()
             except (RedisError, OSError) as problem:
                 self._is_down(problem)
             self._looked.set()

@@ -17,6 +17,7 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import TurnCompleted
 from openagent.protocol.op import Op
 from openagent.protocol.sessions import SessionInfo
+from openagent.team.closed_redis import require_closed, require_password
 from openagent.team.frames import ANY, Sign, ops_of, sign_of, told_to
 from openagent.team.hosting import Hosting
 from openagent.team.links import Links
@@ -70,6 +71,7 @@ class TeamService:
                 "`redis` is set, and the daemons of a team share a PostgreSQL database, which is not.",
                 hint='Set `database = "postgresql://user@host/name"`, or take `redis` out to work alone.',
             )
+        require_password(part.redis)
         self._part = part
         self._worker = holder if part.role != "gateway" else ""
         self._gateway = uuid4().hex
@@ -119,6 +121,7 @@ class TeamService:
         return bool(self._worker)
 
     async def start(self) -> None:
+        await require_closed(self._part.redis)
         await open_app(self._app)
         streams = {told_to(self._gateway): self.routing.hear}
         if self._worker:

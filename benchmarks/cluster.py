@@ -178,7 +178,9 @@ class RedisServer:
 
 
 class Cluster:
-    def __init__(self, folder: Path, model: Simulator | str, database: str, source: Path | None) -> None:
+    def __init__(
+        self, folder: Path, model: Simulator | str, database: str, source: Path | None, redis_port: int = 0
+    ) -> None:
         """`model`: the simulator, or the url of one that runs elsewhere."""
         self.folder = folder
         self.source = source
@@ -187,7 +189,7 @@ class Cluster:
         self.database = database
         self.config = folder / "config.toml"
         self.workspace = folder / "workspace"
-        self.redis = RedisServer(folder)
+        self.redis = RedisServer(folder, port=redis_port)
         self.gateways: list[Member] = []
         self.workers: list[Member] = []
 
@@ -245,12 +247,13 @@ async def cluster(
     settings: str = "",
     source: Path | None = None,
     model_url: str = "",
+    redis_port: int = 0,
 ) -> AsyncGenerator[Cluster, None]:
-    """`model_url`: of a simulator that runs already, in a process of its own."""
+    """`model_url`: of a simulator that runs already, in a process of its own. `redis_port`: Redis listens there."""
     with running_postgres() as database:
         async with contextlib.AsyncExitStack() as stack:
             model = model_url or await stack.enter_async_context(Simulator(script))
-            made = Cluster(folder, model, database, source)
+            made = Cluster(folder, model, database, source, redis_port)
             try:
                 await made.start(gateways, workers, settings)
                 yield made

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from openagent.config.settings import Settings
+from openagent.jail.bwrap import BwrapJail
 from openagent.protocol.safety import AuditAsk
 from openagent.safety.own_services import OwnServices
 from tests.jail.conftest import needs_bwrap
@@ -59,6 +60,20 @@ async def test_no_spelling_no_wish_and_no_rule_opens_a_sandbox_to_the_installati
             rows = (await ask(client, AuditAsk, session=session, kind="decision")).entries
             said = {row.detail["rule"] for row in rows if row.subject.endswith(f":{own.port}")}
             assert said == {"jail:never"}
+
+
+async def test_no_folder_with_a_socket_of_the_installation_is_opened(tmp_path: Path):
+    folders = [tmp_path / name for name in ("redis", "postgres", "daemon", "other")]
+    for folder in folders:
+        folder.mkdir()
+    redis, postgres, daemon, other = folders
+    settings = {"redis": f"unix://:p@{redis}/redis.sock", "database": f"postgresql:///db?host={postgres}"}
+    own = OwnServices(msgspec.convert(settings, Settings), {"OPENAGENT_SOCKET": f"{daemon}/daemon.sock"}, str)
+    jail = BwrapJail(hidden=own.sockets)
+    for folder in (redis, postgres, daemon):
+        assert jail.why_not("folder", str(folder))
+        assert jail.why_not("folder_write", str(folder))
+    assert not jail.why_not("folder_write", str(other))
 
 
 CONFIGURED: list[tuple[dict[str, Any], str, str, int]] = [

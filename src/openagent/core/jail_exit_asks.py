@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 ENGINE = Opening("engine", "container engine")
 _ENGINES = ("docker", "podman", "engine", "container engine")
 _HOST = re.compile(
-    r"(?:https?://)?([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:]+\])(?::(\d{1,5}))?/?", re.IGNORECASE
+    r"(?:https?://)?([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\])(?::(\d{1,5}))?/?", re.IGNORECASE
 )
 _PORT = re.compile(r"^(?:[a-z+]+://)?(?:[^@/\s]*@)?[A-Za-z0-9_.-]+:(\d{1,5})(?:[/?#]|$)")
 _PATH = re.compile(r"""(?:^|[\s='"(:<>])(/[^\s'"`;|&<>()$*?\[\]{},:]+)""")

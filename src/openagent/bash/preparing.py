@@ -18,7 +18,7 @@ _NAME = r"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9$])|\$(?![@*#?!\[-])"
 _COMMANDS = re.compile(
     r"\\.?|'[^']*'?|\$'(?:\\.|[^'\\])*'?|\$\"|[\"`\n)]|\$?\(|\$\{|" + _NAME + r"|(?<![^\s;|&()`])#[^\n]*|"
     r"<<<[ \t]*|<<|<>|(?<![^\s;|&()])\{[A-Za-z_][A-Za-z0-9_]*\}(?=[<>])|\{(?![ \t\n])|\bcase\b|"
-    r"(?<!\S)(?:!(?=[ \t])|time(?=[ \t]+[({]))",
+    r"(?<!\S)(?:!(?=[ \t])|time(?:[ \t]+-p)?(?:[ \t]+--)?(?=[ \t]+[^-\s]))",
     re.DOTALL,
 )
 _QUOTED = re.compile(r"\\.?|[\"`]|\$\(|\$\{|" + _NAME, re.DOTALL)
@@ -102,7 +102,7 @@ class Preparer:
     def _other(self, piece: str, context: str) -> None:
         if piece == "<<":
             self._document()
-        elif piece in ("!", "time") and _BEFORE_COMMAND.search("".join(self._pieces[-2:])[-16:]):
+        elif piece[:4] in ("!", "time") and _BEFORE_COMMAND.search("".join(self._pieces[-2:])[-16:]):
             pass  # what comes runs either way
         elif piece == "\n":
             self._pieces.append(piece)

@@ -36,6 +36,7 @@ _PARAMETER = re.compile(r"([A-Za-z_]\w*|[0-9]+|[@*?$!#-])(\[[^\]$`]*\])?(:?[-=?+
 _LENGTH = re.compile(r"#(?:[A-Za-z_]\w*|[0-9@*])(?:\[[^\]$`]*\])?", re.ASCII)
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*(?:\[|\+?=)", re.ASCII)
 _SUBSCRIPT = re.compile(r"\w+\[(?:[^\]$`'\"\\]|\$\w+|\$\{\w+\})*\]", re.ASCII)
+_ELEMENT = re.compile(r"\[.*\]\+?=", re.DOTALL)
 _PLAIN = re.compile(r"[\w./:=@%+,-]+")
 _MARKS = re.compile("[\ue000-\ue0ff]")
 _HIDDEN_MARKS = {mark: 0xE010 + mark for mark in range(3)}
@@ -249,7 +250,10 @@ class Text:
         if name.type == "subscript" and not _SUBSCRIPT.fullmatch(self.of(name)):
             raise NotUnderstood("a subscript can hold anything")
         if value and value[0].type == "array":
-            return label, append, Value("", known=False), tuple(self.fields([each] for each in value[0].children[1:-1]))
+            if any(_ELEMENT.match(self.of(each)) for each in value[0].children[1:-1]):
+                raise NotUnderstood("elements of an array have names")
+            elements = _adjoined(self._whole(value[0].children)[1:-1])
+            return label, append, Value("", known=False), tuple(self.fields(elements))
         return label, append, self.single(value), None
 
     def function(self, node: Node) -> tuple[str, Stage]:
@@ -280,7 +284,7 @@ class Text:
             case "if_statement" | "while_statement":
                 return Compound("if" if node.type == "if_statement" else "loop", self._blocks(node))
             case "for_statement":
-                values = self.fields([value] for value in node.children_by_field_name("value"))
+                values = self.fields(_adjoined(node.children_by_field_name("value")))
                 variable = node.child_by_field_name("variable")
                 return Compound("for", self._bodies(node), values, self.of(variable) if variable else "")
             case "c_style_for_statement":
@@ -399,6 +403,13 @@ def _add_adjacent(words: list[Word], node: Node) -> None:
         words[-1].append(node)
     else:
         words.append([node])
+
+
+def _adjoined(nodes: Iterable[Node]) -> list[Word]:
+    words: list[Word] = []
+    for node in nodes:
+        _add_adjacent(words, node)
+    return words
 
 
 def _flattened(node: Node) -> Iterator[Node]:

@@ -29,6 +29,7 @@ _WELL_KNOWN = {"HOME": "~", "IFS": " \t\n", "TMPDIR": "/tmp", "BASH": "/bin/bash
 _ANSI_ESCAPE = re.compile(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
 )
+_PRINTED_ZERO = re.compile(r"(?<!\\)((?:\\\\)*\\)0(?=[0-7]{1,3})")
 _BYTES = re.compile("[\udc80-\udcff]+")
 _ANSI_SIMPLE = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
@@ -64,6 +65,8 @@ class State:
         self.variables: dict[str, str] = {}
         self.uncertain: set[str] = set()
         self.arrays: dict[str, tuple[Value, ...]] = {}
+        self.converted: set[str] = set()
+        """Variables that do not hold what they are given: `declare -l x`."""
         self.aliases: dict[str, str] = {}
         self.positional: tuple[Value, ...] | None = None
         self.cwd: str | None = cwd
@@ -76,6 +79,8 @@ class State:
 
     def assign(self, name: str, text: str, *, known: bool = True) -> None:
         """What is not sure stays as a guess, by which danger is still seen."""
+        if name in self.converted:
+            text, known = UNKNOWN, False
         sure = known and name not in self.uncertain and len(text) <= _MAX_TEXT
         if not sure or (self.conditional and self.variables.get(name) != text):
             self.forget(name)
@@ -85,6 +90,20 @@ class State:
         self.uncertain.add(name)
         self.arrays.pop(name, None)
         self.variables.pop(name, None)
+
+    def doubt_all(self) -> None:
+        """Something ran here that may have set any variable."""
+        self.uncertain.update(self.variables, self.arrays)
+
+    def left(self) -> tuple[dict[str, str], set[str], dict[str, tuple[Value, ...]]]:
+        """For another program: what is not exported is not set there. Returns what `come_back` needs."""
+        kept = dict(self.variables), set(self.uncertain), dict(self.arrays)
+        self.doubt_all()
+        self.arrays.clear()
+        return kept
+
+    def come_back(self, kept: tuple[dict[str, str], set[str], dict[str, tuple[Value, ...]]]) -> None:
+        self.variables, self.uncertain, self.arrays = kept
 
     def move(self, directory: Value | None) -> None:
         """`cd`."""
@@ -122,9 +141,12 @@ class State:
         text = ""
         for piece in pieces:
             glob = glob or (not piece.quoted and bool(_GLOB.search(piece.text)))
-            if piece.splits:
-                known = known and "IFS" not in self.variables and "IFS" not in self.uncertain
-            text += re.sub(r"\s+", _BREAK, piece.text) if piece.splits else piece.text + _HELD
+            if not piece.splits:
+                text += piece.text + _HELD
+            elif "IFS" in self.variables or "IFS" in self.uncertain:
+                known, text = known and not piece.text, text + (piece.text and UNKNOWN)
+            else:
+                text += re.sub(r"[ \t\n]+", _BREAK, piece.text)
         process = any(piece.process for piece in pieces)
         return [Value(field.replace(_HELD, ""), known, glob, process) for field in text.split(_BREAK) if field]
 
@@ -143,6 +165,8 @@ class State:
                 return text, known
             case "[@]" | "[*]" if name in self.arrays:
                 return _listing(self.arrays[name])
+            case _ if name in self.arrays and re.fullmatch(r"\[[0-9]{1,6}\]", operator):
+                return _listing(self.arrays[name][int(operator[1:-1]) :][:1])
             case ":-" | "-" | ":=" | "=":
                 if known and text:
                     return text, True
@@ -226,6 +250,11 @@ def _restored(text: str, kept: list[Piece]) -> Iterable[Piece]:
 def decode_escapes(text: str) -> str:
     """Backslash escapes, as in `$'…'`."""
     return _BYTES.sub(_character, _ANSI_ESCAPE.sub(_decoded, text))
+
+
+def decode_printed(text: str) -> str:
+    """Backslash escapes, as of `echo -e` and `%b`: a number may have one more zero before it."""
+    return decode_escapes(_PRINTED_ZERO.sub(r"\1", text))
 
 
 def _character(written: re.Match[str]) -> str:

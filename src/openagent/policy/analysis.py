@@ -32,8 +32,12 @@ _SIMPLE = frozenset(
 _EVALUATING = frozenset(
     ("test", "printf", "read", "unset", "let", "declare", "typeset", "local", "export", "readonly", "mapfile", "wait")
 )
+_PAST_FUNCTIONS = frozenset(("command", "builtin", "exec"))
+_SAME_SHELL = _PAST_FUNCTIONS | {"trap"}
 _MAX_LOOP_VALUES = 6
 _NOT_KNOWN = UNKNOWN + FROM_NETWORK + SENSITIVE
+_CONVERTING = re.compile(r"[-+]\w*[nliuc]")
+"""With these a declared variable holds something else than what it is given."""
 _STANDARD_FOLDERS = ("", "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin")
 _SENSITIVE = frozenset(("reads-credentials", "dumps-environment", "secret-store"))
 
@@ -76,7 +80,12 @@ class _Analyser:
         self._depth = 0
         self._turns = 0
         self._defining = 0
-        self._functions: dict[str, Stage] = {}
+        self._functions: dict[str, tuple[Stage, int]] = {}
+        """Each with how unsure it was, where it was defined, that this is reached."""
+        self._unset: set[str] = set()
+        """Functions that may be gone."""
+        self._elsewhere = 0
+        """Greater than 0 where functions and aliases are none: in what other programs start, another shell among it."""
         self._running: list[Stage] = []
 
     def add(
@@ -165,7 +174,7 @@ class _Analyser:
             return
         if name in COMMANDS:
             self.add((name,), [hit("steers-shell", f"a function named {name}")])
-        self._functions[name] = body
+        self._functions[name] = body, self._state.conditional
         self._defining += 1  # with what arguments it is called stands elsewhere
         with self._aside(stays=True):
             self._call_function(body, None)
@@ -231,6 +240,9 @@ class _Analyser:
         given = self._redirects(text, redirects, given)
         declares = bool(values) and values[0].text in ("export", "declare", "typeset", "local", "readonly")
         findings: list[Finding] = []
+        if declares and any(not value.known or _CONVERTING.match(value.text) for value in values[1:]):
+            names = (text.assignment(each)[0] for each in assignments)
+            self._state.converted.update(names, (value.text for value in values[1:]))
         for assignment in assignments:
             findings.extend(self._assignment(*text.assignment(assignment), persist=declares or not values))
         while self._state.set_on_the_way:
@@ -252,8 +264,9 @@ class _Analyser:
             yield from [*_findings(steering), *self._follow(steering)]
         if paths.names_credentials(value.text):
             yield hit("reads-credentials", value.text)
-        if re.search(r"\$\(|`", value.text) and value.known:
-            yield hit("dynamic", "code kept in a variable")
+        if value.known and (code := re.search(r"\$\((.*)\)|`(.*)`|\$\(", value.text, re.DOTALL)):
+            yield hit("dynamic", "code kept in a variable")  # which arithmetic and prompts run
+            yield from self._follow([InnerScript(code[1] or code[2] or "")])
         if persist:
             self._state.assign(name, value.text, known=value.known and not append)
             if elements is not None and not append:
@@ -267,13 +280,8 @@ class _Analyser:
         folder, slash, name = first.text.rpartition("/")
         if not first.known or first.glob or UNKNOWN in first.text:
             return self._dynamic(values, argv)
-        if first.text in self._functions:
-            self.add(argv, [], known=known)
-            return self._call_function(self._functions[first.text], arguments)
-        if alias := self._state.aliases.pop(first.text, ""):
-            with self._aside():
-                output = self.text(f"{alias} {shlex.join(argv[1:])}", given)
-            self._state.aliases[first.text] = alias
+        output = self._named_here(first.text, arguments, argv, given, known=known)
+        if output is not None and not self._may_be_a_program(first.text):
             return output
         call = self._make_call(name, arguments, given)
         found = outcomes(call)
@@ -284,14 +292,42 @@ class _Analyser:
         if name in _EVALUATING:
             found.extend(_subscript_code(values))
         self.add(argv, _findings(found), known=known)
-        told = {finding.rule.name for finding in (*_findings(found), *self._follow(found))}
-        return Flow(
+        told = {finding.rule.name for finding in (*_findings(found), *self._follow(found, name))}
+        self._unset.update(value.text for value in arguments if name == "unset")
+        if not known and (guess := _guessed(values)) != values:
+            self._run_too(guess)
+        return output or Flow(
             static_output(call),
             given=True,
             sensitive=given.sensitive or not _SENSITIVE.isdisjoint(told),
             fetched=given.fetched or (name in COMMANDS and COMMANDS[name].told.sends),
             decoded=given.decoded or name in DECODERS,
         )
+
+    def _named_here(
+        self, name: str, arguments: tuple[Value, ...], argv: tuple[str, ...], given: Flow, *, known: bool
+    ) -> Flow | None:
+        """What it does by a name that this shell knows; None: it knows none."""
+        if name in self._functions:
+            self.add(argv, [], known=known)
+            return self._call_function(self._functions[name][0], arguments)
+        alias = self._state.aliases.pop(name, None)
+        if alias is not None:
+            with self._aside():
+                output = self.text(f"{alias} {shlex.join(argv[1:])}", given)
+            self._state.aliases[name] = alias
+            return output
+        return None
+
+    def _may_be_a_program(self, name: str) -> bool:
+        """Though a function or an alias is called the same. A shell that asks nobody expands no aliases."""
+        if self._elsewhere or name in COMMANDS or name not in self._functions:
+            return True
+        return name in self._unset or UNKNOWN in self._unset or self._functions[name][1] > self._state.conditional
+
+    def _run_too(self, values: tuple[Value, ...]) -> None:
+        with self._deeper(), self._aside(stays=True):
+            self._run(values, Flow())
 
     def _make_call(self, name: str, arguments: tuple[Value, ...], given: Flow) -> Call:
         return Call(name, arguments, given, self._state, self._workspace)
@@ -306,21 +342,23 @@ class _Analyser:
         elif not self._defining and not any(word.strip(_NOT_KNOWN) for word in argv):
             rule = "hidden-code"
         self.add(argv, [hit(rule, argv[0])], known=False)
-        # It may be empty, or be what it was guessed to be: what is never allowed stays so.
-        likely = (Value(argv[0]), *values[1:]) if argv[0] and UNKNOWN not in argv[0] else values[1:]
-        if likely:
-            self._follow([Inner(likely, speculative=True)])
+        # It may be what it was guessed to be, or be empty.
+        for likely in (_guessed(values), values[1:]):
+            if likely and UNKNOWN not in likely[0].text and not likely[0].glob:
+                self._run_too(likely)
         return _SOMETHING
 
-    def _follow(self, found: Iterable[Outcome]) -> list[Finding]:
-        """Runs what a command runs; says what was found, for what flows out of it."""
+    def _follow(self, found: Iterable[Outcome], name: str = "") -> list[Finding]:
+        """Runs what a command runs; says what was found, for what flows out of it. `name`: the command's."""
         start = len(self.units)
         for outcome in found:
             if isinstance(outcome, Finding):
                 continue
             before = len(self.units)
-            stays = outcome.speculative or (isinstance(outcome, InnerScript) and outcome.positional is not None)
-            with self._deeper(), self._aside(stays=stays):
+            aside = isinstance(outcome, InnerScript) and outcome.positional is not None
+            same = name in _SAME_SHELL or (isinstance(outcome, InnerScript) and not aside)
+            self._elsewhere += name in _PAST_FUNCTIONS
+            with self._deeper(), self._aside(stays=outcome.speculative or aside), _CERTAINLY if same else self._out():
                 if isinstance(outcome, Inner):
                     if outcome.values:
                         self._run(outcome.values, outcome.input)
@@ -329,9 +367,21 @@ class _Analyser:
                     self._state.positional = outer if outcome.positional is None else outcome.positional
                     self.text(outcome.text)
                     self._state.positional = outer
+            self._elsewhere -= name in _PAST_FUNCTIONS
             if outcome.speculative:
                 self.units[before:] = [unit for unit in self.units[before:] if unit.level is Level.DENY]
         return [finding for unit in self.units[start:] for finding in unit.findings]
+
+    @contextmanager
+    def _out(self) -> Generator[None]:
+        """Into another program, which has of the variables only those that are exported."""
+        kept = self._state.left()
+        self._elsewhere += 1
+        try:
+            yield
+        finally:
+            self._elsewhere -= 1
+            self._state.come_back(kept)
 
     # redirections and substitutions
 
@@ -385,7 +435,12 @@ def _subscript_code(values: Iterable[Value]) -> Iterator[Outcome]:
     for value in values:
         if value.known and (code := re.search(r"\[.*(?:\$\((.*)\)|`(.*)`)", value.text, re.DOTALL)):
             yield hit("dynamic", value.text)
-            yield InnerScript(code[1] or code[2] or "", speculative=True)
+            yield InnerScript(code[1] or code[2] or "")
+
+
+def _guessed(values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """As what they are guessed to be."""
+    return tuple(replace(value, known=True) if UNKNOWN not in value.text else value for value in values)
 
 
 def _together(outputs: list[Flow]) -> Flow:

@@ -112,8 +112,11 @@ def _worst(findings: Sequence[Finding]) -> Finding | None:
 def _ruled(target: Target, mode: Mode, rules: RuleSet, worst: Finding | None, risk: Risk) -> Decision | None:
     """What the first rule that holds says; the rules stand strictest first. None: the built-in rules decide."""
     denied = worst is not None and worst.rule.level is Level.DENY
+    perhaps: CompiledRule | None = None
     for compiled in rules.compiled:
         kind = compiled.rule.decision
+        if perhaps is not None and perhaps.rule.decision != kind:
+            break  # the rules stand strictest first
         if kind == "allow" and (denied or (mode == "plan" and worst is not None)):
             continue
         if kind == "ask" and (denied or mode == "plan"):
@@ -121,10 +124,15 @@ def _ruled(target: Target, mode: Mode, rules: RuleSet, worst: Finding | None, ri
         meeting = compiled.meets(target)
         if meeting is Meeting.YES:
             return by_rule(compiled, risk)
-        if meeting is Meeting.MAYBE and kind == "deny" and mode != "plan" and worst is not None and not denied:
-            reason = "It may be something a rule forbids; that is decided only when it runs."
-            return Decision(kind="ask", risk="high", reason=reason, rule=compiled.name)
-    return None
+        if kind == "allow" or mode == "plan" or denied:
+            continue
+        if meeting is Meeting.BY_PATTERN or (meeting is Meeting.MAYBE and worst is not None):
+            perhaps = perhaps or compiled
+    if perhaps is None:
+        return None
+    what = "forbids" if perhaps.rule.decision == "deny" else "wants to be asked about"
+    reason = f"It may be something a rule {what}; that is decided only when it runs."
+    return Decision(kind="ask", risk="high", reason=reason, rule=perhaps.name)
 
 
 def by_rule(compiled: CompiledRule, risk: Risk) -> Decision:

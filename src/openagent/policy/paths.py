@@ -166,6 +166,8 @@ def looks_secret(path: str) -> bool:
     return names_credentials(path) or bool(_SECRET_NAME.fullmatch(path))
 
 
+_MOST_COMPARED = 40_000
+_GLOB_PARTS = re.compile(r"\*\*/|\*\*|\[[!^]?[^\]][^\]]*\]|.", re.DOTALL)
 _GLOB_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[[!^]?[^\]][^\]]*\]", re.DOTALL)
 _GLOB_MEANS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
@@ -185,6 +187,44 @@ def glob_pattern(glob: str) -> re.Pattern[str]:
 def _bracket(glob: str) -> str:
     negated = glob[1] in "!^"
     return ("[^" if negated else "[") + re.sub(r"([\[\\&~|^])", r"\\\1", glob[1 + negated : -1]) + "]"
+
+
+def globs_meet(one: str, other: str) -> bool:
+    """Whether there may be a text that both match; `one` as a shell reads it, to which a leading dot is no `*`."""
+    a, b = ([_token(each) for each in _GLOB_PARTS.findall(glob)] for glob in (one, other))
+    if len(a) * len(b) > _MOST_COMPARED:
+        return True
+    reached = {(0, 0)}
+    pending = [(0, 0)]
+    while pending:
+        i, j = pending.pop()
+        if (i, j) == (len(a), len(b)):
+            return True
+        left, right = a[i] if i < len(a) else "", b[j] if j < len(b) else ""
+        steps: list[tuple[int, int]] = []
+        starts = a[max(i - 1, 0) : i] in ([], ["/"]) and b[max(j - 1, 0) : j] in ([], ["/"], ["**"])  # of a name
+        if left[:1] == "*":
+            steps += [(i + 1, j), *([(i, j + 1)] if _passes(left, right) and not (starts and right == ".") else [])]
+        if right[:1] == "*":
+            steps += [(i, j + 1), *([(i + 1, j)] if _passes(right, left) else [])]
+        if left and right and "*" not in (left[0], right[0]) and (left == right or (
+            "?" in (left, right) and "/" not in (left, right) and not (starts and left == "?" and right == ".")
+        )):  # fmt: skip
+            steps.append((i + 1, j + 1))
+        pending += [step for step in steps if step not in reached]
+        reached.update(steps)
+    return False
+
+
+def _token(part: str) -> str:
+    """`**` matches anything, `*` and `?` stay inside a folder; a bracket is taken for any character."""
+    if part[0] == "[" and len(part) > 1:
+        return "?"
+    return "**" if part.startswith("**") else part
+
+
+def _passes(star: str, token: str) -> bool:
+    return bool(token) and (star == "**" or token not in ("/", "**"))
 
 
 def glob_escape(text: str) -> str:

@@ -12,20 +12,25 @@ from msgspec.structs import replace
 
 from openagent.bash import UNKNOWN
 from openagent.policy.facts import Kind
-from openagent.policy.paths import glob_pattern, is_inside
+from openagent.policy.paths import glob_pattern, globs_meet, is_inside
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.people import Role
 from openagent.protocol.sessions import Risk
 
 Source = Literal["user", "project", "session"]
 _Pattern = re.Pattern[str]
+_GLOB = re.compile(r"[*?\[]")
+_SETS = re.compile(r"[A-Za-z_]\w*=")
+_MOST_FORMS = 64
 
 
 class Meeting(IntEnum):
     NO = 0
     MAYBE = 1
     """What would tell is decided only when the command runs."""
-    YES = 2
+    BY_PATTERN = 2
+    """A pattern of the command's may mean it: a file of that name is enough."""
+    YES = 3
 
 
 class Rule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -80,8 +85,8 @@ class CompiledRule:
         self.number = number
         self.name = f"{source}:{rule.name or number}"
         self._tool = glob_pattern(rule.tool) if rule.tool else None
-        self._commands = [_Words(list(map(_word_pattern, _split(command)))) for command in listed(rule.command)]
-        self._commands += [_Words(list(map(_word_pattern, rule.argv)), whole=True)] if rule.argv else []
+        self._commands = [_Words.of(_split(command)) for command in listed(rule.command)]
+        self._commands += [_Words.of(rule.argv, whole=True)] if rule.argv else []
         self._paths = [_path_pattern(path) for path in listed(rule.path)]
         self._hosts = [glob_pattern(host.lower()) for host in listed(rule.host)]
         self._templates = [glob_pattern(template) for template in listed(rule.template)]
@@ -113,7 +118,7 @@ class CompiledRule:
             return Meeting.NO
         return min(
             self._meets_words(target),
-            self._meets_all_or_any(self._paths, [_path_forms(path, target) for path in target.paths], target),
+            self._meets_paths(target),
             self._meets_all_or_any(self._hosts, [[host] for host in target.hosts], target),
         )
 
@@ -125,8 +130,22 @@ class CompiledRule:
                          for words in self._commands)  # fmt: skip
             return Meeting.YES if surely else Meeting.NO
         return max(
-            (words.meet(form) for form in _strict_forms(target.argv) for words in self._commands), default=Meeting.NO
+            (
+                min(words.meet(form), Meeting.YES if sure else Meeting.MAYBE)
+                for form, sure in _strict_forms(target.argv)
+                for words in self._commands
+            ),
+            default=Meeting.NO,
         )
+
+    def _meets_paths(self, target: Target) -> Meeting:
+        forms = [_path_forms(path, target) for path in target.paths]
+        meeting = self._meets_all_or_any(self._paths, forms, target)
+        if meeting is not Meeting.NO or self.rule.decision == "allow" or target.tool != "shell":
+            return meeting
+        globs = [form for each in forms for form in each if _GLOB.search(form)]
+        may = any(globs_meet(glob, _path_glob(path)) for glob in globs for path in listed(self.rule.path))
+        return Meeting.BY_PATTERN if may else Meeting.NO
 
     def _meets_all_or_any(self, patterns: list[_Pattern], found: list[list[str]], target: Target) -> Meeting:
         """What allows must hold for everything, what forbids for anything. `found`: each with its spellings."""
@@ -142,21 +161,30 @@ class CompiledRule:
 class _Words(Struct, frozen=True):
     """The first words of a command, or all of them."""
 
+    written: list[str]
     patterns: list[_Pattern]
     whole: bool = False
 
+    @classmethod
+    def of(cls, words: list[str], *, whole: bool = False) -> "_Words":
+        return cls(words, list(map(_word_pattern, words)), whole)
+
     def meet(self, argv: tuple[str, ...]) -> Meeting:
-        if not self.patterns or (self.whole and len(self.patterns) != len(argv)):
-            return Meeting.NO
         meeting = Meeting.YES
         for index, pattern in enumerate(self.patterns):
             if index >= len(argv):
-                return meeting if meeting is Meeting.MAYBE else Meeting.NO
-            if UNKNOWN in argv[index]:
-                meeting = Meeting.MAYBE
-            elif not pattern.fullmatch(argv[index]):
                 return Meeting.NO
-        return meeting
+            if UNKNOWN in argv[index]:
+                return Meeting.MAYBE  # it may be several words, or none
+            if pattern.fullmatch(argv[index]):
+                continue
+            if not (_GLOB.search(argv[index]) and globs_meet(argv[index], self.written[index])):
+                return Meeting.NO
+            meeting = Meeting.BY_PATTERN
+        rest = argv[len(self.patterns) :]
+        if not self.patterns or (self.whole and rest and UNKNOWN not in rest[0]):
+            return Meeting.NO
+        return Meeting.MAYBE if self.whole and rest else meeting
 
 
 def listed(value: str | list[str]) -> list[str]:
@@ -173,23 +201,38 @@ def _split(text: str) -> list[str]:
     return [single or double or plain for single, double, plain in found]
 
 
-def _strict_forms(argv: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The command as it is, and without the options that may stand before what it does: `git -C x push`."""
+def _strict_forms(argv: tuple[str, ...]) -> list[tuple[tuple[str, ...], bool]]:
+    """The command as it is, and without what may stand before what it does: `git -C x push`, `make V=1 deploy`. False:
+    if that option takes a value."""
     if not argv:
         return []
     name = argv[0].rsplit("/", 1)[-1]
-    forms = [(name, *argv[1:])]
-    index = 1
-    while index < len(argv) and argv[index].startswith("-"):
-        index += 2 if name == "git" and argv[index] in ("-C", "-c", "--git-dir", "--work-tree", "--namespace") else 1
-        forms.append((name, *argv[index:]))
-    return forms
+    forms = {argv[1:]: True}
+    pending = [(1, True)]
+    while pending and len(forms) < _MOST_FORMS:
+        index, sure = pending.pop()
+        if index >= len(argv) or not (argv[index].startswith("-") or _SETS.match(argv[index])):
+            continue
+        option = argv[index]
+        valued = name == "git" and option in ("-C", "-c", "--git-dir", "--work-tree", "--namespace")
+        after = index + 2 if valued else index + 1
+        steps = [(after, sure)]
+        if name != "git" and option[:1] == "-" and option != "--" and "=" not in option:
+            steps.append((after + 1, False))
+        for step, certain in steps:
+            forms[argv[step:]] = certain or forms.get(argv[step:], False)
+            pending.append((step, certain))
+    return [((name, *rest), sure) for rest, sure in forms.items()]
 
 
 def _path_pattern(glob: str) -> _Pattern:
+    return glob_pattern(_path_glob(glob))
+
+
+def _path_glob(glob: str) -> str:
     if "/" not in glob.rstrip("/") and not glob.startswith("~"):
         glob = "**/" + glob
-    return glob_pattern(glob + "**" if glob.endswith("/") else glob)
+    return glob + "**" if glob.endswith("/") else glob
 
 
 def _path_forms(path: str, target: Target) -> list[str]:

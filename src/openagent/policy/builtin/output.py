@@ -5,9 +5,10 @@ import re
 from collections.abc import Callable
 
 from openagent.bash import UNKNOWN
-from openagent.bash.values import decode_escapes
+from openagent.bash.values import decode_escapes, decode_printed
 from openagent.policy.builtin.calls import Call
 
+_ESCAPE = re.compile(r"\\[0-7abcefnrtvxuU\\]")
 _DECODING = frozenset(("-d", "-D", "--decode", "-r", "-rp", "-pr"))
 
 
@@ -23,14 +24,16 @@ def static_output(call: Call) -> str | None:
         return None
 
 
-def _echo(call: Call) -> str:
+def _echo(call: Call) -> str | None:
     texts, escapes, newline = call.texts, False, "\n"
     while texts and re.fullmatch(r"-[neE]+", texts[0]):
         escapes = escapes or "e" in texts[0]
         newline = "" if "n" in texts[0] else newline
         texts = texts[1:]
     line = " ".join(texts)
-    return (decode_escapes(line) if escapes else line) + newline
+    if not escapes and _ESCAPE.search(line):  # which the echo of some shells decodes by itself
+        return None
+    return (decode_printed(line) if escapes else line) + newline
 
 
 def _printf(call: Call) -> str | None:
@@ -45,7 +48,7 @@ def _printf(call: Call) -> str | None:
         for piece in pieces:
             if piece[:1] == "%" and piece != "%%":
                 argument = remaining.pop(0) if remaining else ""
-                printed.append(decode_escapes(argument) if piece == "%b" else argument)
+                printed.append(decode_printed(argument) if piece == "%b" else argument)
             else:
                 printed.append("%" if piece == "%%" else piece)
         if not remaining or len(pieces) == 1:

@@ -262,6 +262,7 @@ class Roles:
     def source(self, values: Values) -> Iterable[Outcome]:
         if values and self._call.input.given and _INPUT_FILE.fullmatch(values[0].text):
             return self._from_input(lambda text: [InnerScript(text)])
+        self._call.state.doubt_all()
         return [_script_file(values[0])] if values else []
 
     def _from_input(self, read: Callable[[str], list[Outcome]]) -> list[Outcome]:
@@ -279,6 +280,8 @@ class Roles:
         if FROM_NETWORK in text:
             return [hit("remote-code")]
         found: list[Outcome] = [InnerScript(text, None)]
+        if not self._call.known:
+            self._call.state.doubt_all()
         return found if self._call.known else [*found, hit("dynamic", text)]
 
     # commands for each of many

@@ -14,7 +14,7 @@ BEGIN, END = "<!-- addresses: written by scripts/api_reference.py -->", "<!-- en
 
 def table() -> str:
     nobody = cast("Any", None)
-    found = sorted(rows(Asking(nobody, nobody), nobody), key=_order)
+    found = sorted(rows(Asking(nobody, nobody), nobody, nobody), key=_order)
     lines = [f"| {row.method} | `{row.path}` | {' and '.join(row.scopes) or 'none'} | {row.summary} |" for row in found]
     return "\n".join(["| method | address | scope | what |", "|---|---|---|---|", *lines])
 

@@ -24,6 +24,7 @@ from openagent.daemon import still_welcome
 from openagent.daemon.daemon import Daemon
 from openagent.gateway.authentication import Gate
 from openagent.gateway.graphql.schema import QUERIES, build
+from openagent.gateway.guesses import Guesses
 from openagent.gateway.rest.app import rows
 from openagent.gateway.rest.asking import Asking
 from openagent.gateway.rest.endpoint import Custom, Endpoint
@@ -103,7 +104,7 @@ SAID: dict[str, dict[str, Any]] = {
 def addresses() -> list[Custom | Endpoint]:
     """Of the app itself, to be asked and not to be answered by."""
     daemon, gate = cast("Daemon", None), cast("Gate", None)
-    return cast("list[Custom | Endpoint]", rows(Asking(daemon, gate), gate))
+    return cast("list[Custom | Endpoint]", rows(Asking(daemon, gate), gate, Guesses()))
 
 
 def test_every_address_of_its_own_is_decided_about() -> None:

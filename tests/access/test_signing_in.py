@@ -285,7 +285,7 @@ async def test_a_terminal_is_let_in_by_a_code_that_a_browser_confirms(tmp_path: 
             assert (await terminal.get("/api/me", headers=headers)).json()["name"] == "ann@example.org"
             assert await poll() == {"error": "expired_token"}, "a code works once"
             wrong = [(await browser.http.get("/api/device?code=BCDF-BCDF")).status_code for _ in range(11)]
-            assert wrong == [404] * 10 + [403]
+            assert wrong == [404] * 10 + [429]
 
 
 async def test_a_person_logs_in_from_a_terminal_works_there_and_leaves(tmp_path: Path) -> None:

@@ -75,10 +75,11 @@ async def test_every_route_of_the_api_and_the_websocket_answers_401_without_a_to
                     for method in route.methods or ():
                         body = {"code": "wrong"} if path == LOGIN else None
                         answers = [await nobody(method, path, body), await stranger(method, path, body)]
-                        assert [answer.status_code for answer in answers] == [401, 401], (method, path)
+                        refusals = [answer.status_code for answer in answers]
+                        assert refusals in ([401, 401], [401, 429], [429, 429]), (method, path)
                         if method != "HEAD":
                             assert answers[0].headers["content-type"] == "application/problem+json"
-                            assert answers[0].json()["code"] == "unauthorized"
+                            assert answers[0].json()["code"] in ("unauthorized", "rate_limited")
                         asked += 1
             assert asked > 90
             assert (await nobody("GET", "/api/there-is-no-such-thing")).status_code == 401
@@ -223,7 +224,7 @@ async def test_whoever_guesses_at_the_door_is_in_the_trail_and_does_not_fill_it(
         async with rest(h, "") as stranger:
             for number in range(25):
                 answer = await stranger("POST", LOGIN, {"code": f"guess {number}"}, Origin=h.daemon.place.web_url)
-                assert answer.status_code == 401
+                assert answer.status_code in (401, 429)
         trail = await owner.request(AuditAsk(id=owner.next_id(), kind="login"))
         assert [row.subject for row in trail.entries] == ["login refused"] * 10
         assert all(row.detail["from"].startswith("127.0.0.1:") for row in trail.entries)

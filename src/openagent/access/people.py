@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from openagent.access.wrong_codes import WrongCodes
 from openagent.daemon.callers import Caller
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
@@ -79,6 +80,7 @@ class PeopleService:
         whoever is with a session and not meant any more; `logs_in` tells whether people can log in, `here` who looks at
         a session; `forget_keys` takes a team's own out of the vault."""
         self._store = store
+        self._wrong = WrongCodes()
         self._manager = manager
         self._folder = folder
         self._dismiss = dismiss
@@ -266,8 +268,10 @@ class PeopleService:
             raise OpenAgentError(
                 "invalid_argument", "Whoever has the machine needs no link.", hint="`openagent attach SESSION`."
             )
+        self._wrong.check(person)
         session = await self._store.use_link(_digest(op.link), person, time.time())
         if session is None:
+            self._wrong.add(person)
             raise OpenAgentError("not_found", "The link leads nowhere: it is wrong, has expired or was taken back.")
         # Not loaded for it: another worker may have it, and this may be a gateway that has none.
         where = await self._manager.runtime.store.whereabouts(session)

@@ -4,7 +4,6 @@ import hashlib
 import re
 import secrets
 import time
-from collections import deque
 from collections.abc import Callable
 from typing import Any, cast
 from urllib.parse import urlencode
@@ -16,6 +15,7 @@ from msgspec.structs import replace
 from openagent.access.oidc import OidcProvider
 from openagent.access.people import PeopleService, Vouched
 from openagent.access.tokens import Access
+from openagent.access.wrong_codes import WrongCodes
 from openagent.config.settings import PeopleSettings
 from openagent.daemon.callers import Caller
 from openagent.gateway.authentication import DeviceAnswer, DeviceCode, SignedIn, Started, Waiting
@@ -32,8 +32,6 @@ CLI_SECONDS = 90 * 86_400.0
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 """No vowels: no words, and nothing that is taken for a digit."""
 _OURS = re.compile(r"/(?!/)[\w.~!$&()*+,;=:@%/?#-]*", re.ASCII)
-_WRONG_CODES = 10
-"""In a minute, of one person."""
 
 
 class _AtProvider(Struct, frozen=True):
@@ -66,7 +64,7 @@ class SigningInService:
         self._settings = settings
         self._make = provider
         self._provider: OidcProvider | None = None
-        self._wrong: dict[str, deque[float]] = {}
+        self._wrong = WrongCodes()
 
     # A browser
 
@@ -152,12 +150,10 @@ class SigningInService:
     async def _shown(self, caller: Caller, user_code: str) -> PendingLogin:
         if not caller.person:
             raise OpenAgentError("permission_denied", "A terminal is let in by a person: this is no person's login.")
-        wrong, now = self._wrong.setdefault(caller.person, deque(maxlen=_WRONG_CODES)), time.time()
-        if len(wrong) == _WRONG_CODES and now - wrong[0] < 60:
-            raise OpenAgentError("permission_denied", "Too many wrong codes.", hint="Wait a minute.")
+        self._wrong.check(caller.person)
         kept = await self._store.shown_login(user_code.upper().replace("-", "").strip())
-        if kept is None or kept.expires_at < now:
-            wrong.append(now)
+        if kept is None or kept.expires_at < time.time():
+            self._wrong.add(caller.person)
             raise OpenAgentError("not_found", "There is no such code, or no longer.", hint="`openagent login` again.")
         return kept
 

@@ -13,11 +13,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from openagent.daemon.callers import Caller
 from openagent.daemon.connection import called_from, trace_id
 from openagent.gateway.authentication import Gate
 from openagent.gateway.crowd import Peer
-from openagent.gateway.rest.problems import not_authenticated, problem
+from openagent.gateway.guesses import Guesses
+from openagent.gateway.rest.problems import not_authenticated, problem, too_many_guesses
 from openagent.protocol.trace_context import new_trace, read_traceparent
 
 LOGIN = "/api/login"
@@ -71,11 +71,14 @@ class Guard:
         address: tuple[str, int],
         extra_hosts: Iterable[str],
         known: Callable[[Peer, str], None],
+        *,
+        guesses: Guesses,
     ) -> None:
         """`extra_hosts` are names, with or without a port, under which a proxy offers this daemon."""
         self.app = app
         self._gate = gate
         self._known = known
+        self._guesses = guesses
         host = address[0]
         self._extra = {name.lower() for name in extra_hosts}
         self._names = {*_LOOPBACK, host.lower()} | {_hostname(name) for name in self._extra}
@@ -110,12 +113,14 @@ class Guard:
             return problem(403, "wrong_origin", "The request comes from a page of another origin.")
         if not is_guarded(scope["path"]):
             return None
-        caller, by_cookie = await self._caller(scope, headers)
+        secret, by_cookie = _shown(scope, headers)
+        caller = await self._gate.authenticate(secret) if secret else None
+        host, port = scope.get("client") or ("", 0)
         if caller is None:
-            return not_authenticated()
+            wait = await self._guesses.wrong(host, secret, by_itself=by_cookie) if secret else 0
+            return too_many_guesses(wait) if wait else not_authenticated()
         if by_cookie and not _is_safe(scope) and "origin" not in headers:
             return problem(403, "wrong_origin", "An unsafe request with a cookie must say its origin.")
-        host, port = scope.get("client") or ("", 0)
         scope.setdefault("state", {})["caller"] = caller.at(f"{host}:{port}" if host else "")
         if peer := scope.get("client"):
             self._known((str(peer[0]), int(peer[1])), caller.id)
@@ -134,13 +139,14 @@ class Guard:
         # Pages on other ports of this machine count as the same site to a browser, and may not come in either.
         return headers.get("sec-fetch-site", "none") in ("same-origin", "none") or _is_navigation(headers)
 
-    async def _caller(self, scope: Scope, headers: Headers) -> tuple[Caller | None, bool]:
-        given = headers.get("authorization")
-        if given is not None:
-            kind, _, secret = given.partition(" ")
-            return (await self._gate.authenticate(secret.strip()) if kind.lower() == "bearer" else None), False
-        secret = HTTPConnection(scope).cookies.get(cookie_of(headers), "")
-        return (await self._gate.authenticate(secret) if secret else None), True
+
+def _shown(scope: Scope, headers: Headers) -> tuple[str, bool]:
+    """A token, or nothing, and whether a cookie holds it."""
+    given = headers.get("authorization")
+    if given is None:
+        return HTTPConnection(scope).cookies.get(cookie_of(headers), ""), True
+    kind, _, secret = given.partition(" ")
+    return (secret.strip() if kind.lower() == "bearer" else ""), False
 
 
 def cookie_of(headers: Headers) -> str:

@@ -193,7 +193,7 @@ function socketAddress(): string {
 /** Without a login every page leads to the one that gives one. */
 async function goToLoginIfLoggedOut(): Promise<void> {
   const answer = await fetch('/api/me').catch(() => null)
-  if (answer?.status !== 401) return
+  if (answer?.status !== 401 && answer?.status !== 429) return
   const { pathname, search, hash } = location
   const here = pathname + search + hash
   location.assign(here === '/' ? '/login' : `/login?after=${encodeURIComponent(here)}`)

@@ -13,6 +13,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from openagent.gateway.guesses import Guesses
 from openagent.gateway.mcp.resuming import ResumingManager
 from openagent.gateway.mcp.server import SessionServer
 
@@ -28,12 +29,18 @@ class TokenGate:
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
         self._expected = f"Bearer {token}".encode()
+        self._guesses = Guesses()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and not self._is_known(Headers(scope=scope)):
+            given = Headers(scope=scope).get("authorization", "")
+            wait = await self._guesses.wrong((scope.get("client") or ("",))[0], given) if given else 0
             refusal = PlainTextResponse(
                 "The token is missing or wrong.\n", 401, {"WWW-Authenticate": 'Bearer realm="openagent"'}
             )
+            if wait:
+                words = f"Too many wrong tokens were tried. Try again in {wait} seconds.\n"
+                refusal = PlainTextResponse(words, 429, {"Retry-After": str(wait)})
             await refusal(scope, receive, send)
             return
         await self._app(scope, receive, send)

@@ -16,6 +16,7 @@ from openagent.daemon.daemon import Daemon
 from openagent.gateway.authentication import Gate
 from openagent.gateway.crowd import Peer
 from openagent.gateway.graphql.door import Door
+from openagent.gateway.guesses import Guesses
 from openagent.gateway.health import Health
 from openagent.gateway.request_guard import GRAPHQL, SOCKET_IO, WEBSOCKET, Guard, is_guarded
 from openagent.gateway.rest import openapi, problems
@@ -55,9 +56,10 @@ def web_app(
         }
     )
     app.router.redirect_slashes = False
-    guard = Guard(app, gate, address, extra_hosts, known)
+    guesses = Guesses()
+    guard = Guard(app, gate, address, extra_hosts, known, guesses=guesses)
     asking = Asking(daemon, gate)
-    app.routes.extend(_route(row, _handler(asking, row)) for row in rows(asking, gate))
+    app.routes.extend(_route(row, _handler(asking, row)) for row in rows(asking, gate, guesses))
     app.routes.extend(Health(asking).routes())
     graphql = Door(asking)
     app.routes.append(Route(GRAPHQL, graphql.respond, methods=["POST"]))
@@ -68,7 +70,7 @@ def web_app(
     return guard
 
 
-def rows(asking: Asking, gate: Gate) -> list[Row]:
+def rows(asking: Asking, gate: Gate, guesses: Guesses) -> list[Row]:
     """Every address of the API, in the order they are tried."""
     described = asyncio.Lock()
     written: list[bytes] = []
@@ -80,8 +82,8 @@ def rows(asking: Asking, gate: Gate) -> list[Row]:
         return Response(written[0], media_type="application/json")
 
     table: list[Row] = [
-        *browser_rows(gate, asking.tell_login),
-        *signing_in_rows(gate, asking.tell_login),
+        *browser_rows(gate, asking.tell_login, guesses),
+        *signing_in_rows(gate, asking.tell_login, guesses),
         Custom("GET", OPENAPI, "This document.", describe, scope="read", result=dict),
         *Talking(asking).rows(),
         *ShellRuns(asking).rows(),

@@ -12,11 +12,12 @@ from starlette.responses import Response
 from openagent import __version__
 from openagent.daemon.callers import Caller
 from openagent.gateway.authentication import Gate
+from openagent.gateway.guesses import Guesses
 from openagent.gateway.request_guard import LOGIN, WEBSOCKET, cookie_of
 from openagent.gateway.rest.asking import json_response
 from openagent.gateway.rest.decode import decode_body, read_body
 from openagent.gateway.rest.endpoint import Custom
-from openagent.gateway.rest.problems import Refused, not_authenticated
+from openagent.gateway.rest.problems import Refused, not_authenticated, too_many_guesses
 from openagent.protocol.scopes import Scope
 from openagent.protocol.version import PROTOCOL_VERSION
 
@@ -64,7 +65,7 @@ class Connect(Struct, frozen=True):
     """What they may do."""
 
 
-def browser_rows(gate: Gate, tell: Tell) -> list[Custom]:
+def browser_rows(gate: Gate, tell: Tell, guesses: Guesses) -> list[Custom]:
     """`tell`: what the audit trail is to know of whom."""
     refused = deque([float("-inf")] * _REFUSALS_KEPT, _REFUSALS_KEPT)
 
@@ -78,7 +79,8 @@ def browser_rows(gate: Gate, tell: Tell) -> list[Custom]:
             if (now := time.monotonic()) - refused[0] > 60:
                 refused.append(now)
                 await tell(_NOBODY.at(f"{host}:{port}"), "login refused")
-            return not_authenticated()
+            wait = await guesses.wrong(host, given.code)
+            return too_many_guesses(wait) if wait else not_authenticated()
         await tell(logged_in.caller.at(f"{host}:{port}"), "logged in")
         response = json_response(_me(logged_in.caller))
         response.headers["Set-Cookie"] = (

@@ -25,7 +25,7 @@ _REFUSALS = {
     422: "An argument does not fit.",
     424: "Something this depends on failed: a provider, or the jail.",
     428: "Say with `If-Match` which state the change is meant for.",
-    429: "Too much at once: a provider's limit, or a client that does not keep up.",
+    429: "Too much at once: a provider's limit, wrong tokens, or a client that does not keep up.",
     503: "The daemon is stopping, or its database cannot be reached.",
 }
 _EVERYWHERE = (400, 401, 403, 404, 409, 413, 415, 422, 424, 429, 503)

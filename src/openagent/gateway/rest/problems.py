@@ -101,6 +101,16 @@ def explain(error: ErrorInfo) -> Response:
     return problem(status, error.code, error.message, hint=error.hint, headers=headers)
 
 
+def too_many_guesses(seconds: int) -> Response:
+    return problem(
+        429,
+        "rate_limited",
+        "Too many wrong tokens or codes were tried within a minute.",
+        hint=f"Try again in {seconds} seconds. A right one is let in at any time.",
+        headers={"Retry-After": str(seconds)},
+    )
+
+
 def not_authenticated() -> Response:
     return problem(
         401,

@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from openagent.daemon.callers import Caller
 from openagent.gateway.authentication import Gate, LoggedIn, SigningIn
+from openagent.gateway.guesses import Guesses
 from openagent.gateway.request_guard import (
     DEVICE_CODE,
     DEVICE_TOKEN,
@@ -22,7 +23,7 @@ from openagent.gateway.rest.asking import json_response
 from openagent.gateway.rest.browser import Tell
 from openagent.gateway.rest.decode import decode_body, read_body
 from openagent.gateway.rest.endpoint import Custom
-from openagent.gateway.rest.problems import Refused
+from openagent.gateway.rest.problems import Refused, too_many_guesses
 from openagent.protocol.errors import OpenAgentError
 
 _NOBODY = Caller("", "nobody", frozenset())
@@ -134,7 +135,7 @@ class DecideBody(Struct, frozen=True):
     """Let it in as you."""
 
 
-def signing_in_rows(gate: Gate, tell: Tell) -> list[Custom]:
+def signing_in_rows(gate: Gate, tell: Tell, guesses: Guesses) -> list[Custom]:
     async def service() -> SigningIn:
         found = await gate.signing_in()
         if found is None:
@@ -163,6 +164,8 @@ def signing_in_rows(gate: Gate, tell: Tell) -> list[Custom]:
         try:
             done = await (await service()).finish(request.cookies.get(_state_cookie(request), ""), given)
         except OpenAgentError as problem:
+            if wait := await guesses.wrong(_host(request), given.get("state", "")):
+                return too_many_guesses(wait)
             return await _back(request, tell, problem)
         await tell(done.logged_in.caller.at(_peer(request)), "logged in")
         come_in = Response(_GO_ON.format(done.after.replace('"', "%22")), media_type="text/html")
@@ -177,6 +180,8 @@ def signing_in_rows(gate: Gate, tell: Tell) -> list[Custom]:
     async def poll(request: Request) -> Response:
         given = decode_body(request, await read_body(request), PollBody)
         answer = await (await service()).poll(given.device_code)
+        if answer == "expired_token" and (wait := await guesses.wrong(_host(request), given.device_code)):
+            return too_many_guesses(wait)
         if isinstance(answer, str):
             refusal = json_response(NotYet(answer))
             refusal.status_code = 400
@@ -271,6 +276,10 @@ def _origin(request: Request) -> str:
 def _peer(request: Request) -> str:
     host, port = request.client or ("", 0)
     return f"{host}:{port}"
+
+
+def _host(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 def _secure(request: Request) -> str:

@@ -175,14 +175,21 @@ def test_what_a_person_granted_is_listed_with_its_words_and_revoked(machine: Mac
     machine.sim.reset([shell("make test -k"), {"text": "Tried."}])
     assert machine.run("grants").stdout == "Nothing is allowed beyond what the mode and the rules allow.\n"
     with Terminal(machine, "run", "--mode", "ask", "test it") as terminal:
-        assert "[s] `make test` and anything after it, for the rest of this session." in terminal.until("[d] Deny it.")
+        assert (
+            "[s] `make test` with any arguments, unless they change what it does, for the rest of this session."
+            in terminal.until("[d] Deny it.")
+        )
         terminal.enter("s\n")
         terminal.until("Tried.")
     (grant,) = machine.json("grants", "list")["grants"]
-    assert (grant["scope"], grant["by"], grant["covers"]) == ("session", "run", "`make test` and anything after it.")
+    assert (grant["scope"], grant["by"], grant["covers"]) == (
+        "session",
+        "run",
+        "`make test` with any arguments, unless they change what it does.",
+    )
     shown = machine.run("grants", "list", "--session", grant["session"]).stdout
     assert f"session {grant['session'][:12]}" in shown
-    assert "`make test` and anything after it." in shown
+    assert "`make test` with any arguments, unless they change what it does." in shown
     assert "asks for it again" not in shown
     revoked = machine.run("grants", "revoke", grant["id"])
     assert revoked.stdout == f"Revoked: {grant['id']}. Agents ask for it again from now on.\n"

@@ -51,7 +51,7 @@ async def test_a_question_says_what_each_answer_would_cover(tmp_path: Path) -> N
     async with at_a_question(tmp_path, shell("cd . && make test -j2 2>&1 | tail")) as (_, client, attachment, asking):
         told = {choice.id: (choice.scope, choice.by, choice.covers) for choice in asking.ask.choices}
         assert list(told) == ["once", "session", "always", "session:exact", "always:exact"]
-        prefix = "`make test` and anything after it"
+        prefix = "`make test` with any arguments, unless they change what it does"
         assert told["once"] == ("once", "call", "Only this, this one time.")
         assert told["session"] == ("session", "prefix", f"{prefix}, for the rest of this session.")
         assert told["always"] == ("always", "prefix", f"{prefix}, always in this workspace.")
@@ -63,9 +63,10 @@ async def test_a_question_says_what_each_answer_would_cover(tmp_path: Path) -> N
 
 
 async def test_a_prefix_covers_what_comes_after_it_and_nothing_beside_it(tmp_path: Path) -> None:
-    allowed = ["make test", "make test -k", "cd sub; make test && ls", "FOO=1 make test | tail -3"]
+    allowed = ["make test", "make test -k", "cd sub; make test && ls", "CI=1 make test | tail -3"]
     others = [
         *("make tests", "make all", "make test > out.txt", "make test; touch x", "make test $(touch x)"),
+        *("make test -f evil.mk", "make test SHELL=./evil", "FOO=1 make test", "export FOO=1; make test"),
         *("PATH=./evil make test", "sudo make test", "make -C / test", "./make test"),
     ]
     async with at_a_question(tmp_path, shell("make test"), *map(shell, [*allowed, *others])) as place:
@@ -213,7 +214,7 @@ async def test_what_is_always_allowed_is_taken_out_of_the_file_and_the_rest_of_i
         file.write_text(f"{text}\n# what follows\n[[rule]]\ndecision = 'ask'\ntool = 'web_fetch'\n")
         (grant,) = await listed(client)
         assert (grant.scope, grant.workspace) == ("always", str(h.workspace))
-        assert grant.covers == "`make test` and anything after it."
+        assert grant.covers == "`make test` with any arguments, unless they change what it does."
         assert await listed(client, attachment.session) == [grant]
         await ask(client, GrantsRevoke, grant=grant.id)
         assert file.read_text() == f"{OWN}\n# what follows\n[[rule]]\ndecision = 'ask'\ntool = 'web_fetch'\n"

@@ -170,7 +170,7 @@ async def test_a_model_can_propose_what_it_would_like_to_be_granted(tmp_path: Pa
         _, attachment = await begin(h, client, mode="ask")
         question = await asked(attachment)
         [proposed] = [choice for choice in question.ask.choices if choice.id == "session:prefix"]
-        assert proposed.covers.startswith("`make deploy staging` and anything after it")
+        assert proposed.covers.startswith("`make deploy staging` with any arguments, unless they change what it does")
         await answer(client, question, decision="allow", scope="session", choice=proposed.id)
         assert questions(await ended(attachment)) == []
 

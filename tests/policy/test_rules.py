@@ -219,7 +219,7 @@ def test_what_a_person_allows_holds_for_just_that(
         (
             "docker run --rm web npm test",
             {
-                "session": "`docker` and anything after it",
+                "session": "`docker` with any arguments, unless they change what it does",
                 "session:exact": "Exactly `docker run --rm web npm test`",
             },
             ["docker build .", "docker exec web ls && docker compose up"],
@@ -227,13 +227,16 @@ def test_what_a_person_allows_holds_for_just_that(
         ),
         (
             "git push origin main",
-            {"session": "`git push` and anything after it", "session:exact": "Exactly `git push origin main`"},
+            {
+                "session": "`git push` with any arguments, unless they change what it does",
+                "session:exact": "Exactly `git push origin main`",
+            },
             ["git push", "cd sub && git push -u origin topic"],
             ["git push --force", "git -C ../other push", "GIT_SSH=./evil git push"],
         ),
         (
             "bash -c 'make test'",
-            {"session": "`make test` and anything after it"},
+            {"session": "`make test` with any arguments, unless they change what it does"},
             ["make test -k"],
             ["bash -c 'make x'"],
         ),
@@ -252,6 +255,105 @@ def test_each_way_to_allow_a_command_says_and_covers_just_that(
     rules = RuleSet.builtin().granting(widest)
     assert {each: decided(each, "ask", rules).kind for each in covered} == dict.fromkeys(covered, "allow")
     assert {each: decided(each, "ask", rules).kind for each in beyond} == dict.fromkeys(beyond, "ask")
+
+
+@pytest.mark.parametrize(
+    ("command", "covered", "beyond"),
+    [
+        (
+            "npm test",
+            ["npm test -- --watch", "npm test -- --config x", "CI=1 npm test", "cd app && npm test"],
+            [
+                "npm test --script-shell=./evil",
+                "npm test --script-sh ./evil",
+                "npm test --prefix ../x",
+                "npm test -C x",
+            ],
+        ),
+        ("npm test", ["npm test --silent"], ["npm_config_script_shell=./x npm test", "NODE_OPTIONS=-r./x npm test"]),
+        (
+            "npm test",
+            ["npm test"],
+            ["FOO=1 npm test", "env FOO=1 npm test", "export FOO=1; npm test", "FOO=1 BAR= npm test"],
+        ),
+        (
+            "make test",
+            ["make test -j4 -k", "make test V=1", "make test all"],
+            [
+                "make test -f evil.mk",
+                "make test -kf evil.mk",
+                "make test --makefi=x",
+                "make test CC=./x",
+                "make test SHELL:=x",
+            ],
+        ),
+        ("git fetch", ["git fetch --all --prune"], ["git fetch --upload-pack=./x", "git fetch --upload-pa ./x"]),
+        (
+            "git push",
+            ["git push -u origin x"],
+            ["GIT_SSH_COMMAND=./x git push", "git -c core.pager=./x push", "git push --exec=x"],
+        ),
+        (
+            "go test",
+            ["go test ./... -run X"],
+            ["go test -exec ./x", "go test -toolexec=./x ./...", "go test -overlay x"],
+        ),
+        (
+            "cargo test",
+            ["cargo test --release"],
+            ["cargo test --config x", "RUSTC_WRAPPER=x cargo test", "cargo test -Zx"],
+        ),
+        (
+            "pytest",
+            ["pytest -x -k a tests", "pytest -rs"],
+            ["pytest -p evil", "pytest -xc evil.ini", "pytest --rootdir=/x"],
+        ),
+        (
+            "docker build .",
+            ["docker ps -a", "docker exec web sh -c 'ls -H'"],
+            ["docker -H tcp://x ps", "docker --context x ps"],
+        ),
+        ("coverage report", ["coverage report -m"], ["coverage run evil.py"]),
+        ("FOO=1 npm test", ["FOO=1 npm test"], ["npm test", "FOO=2 npm test", "BAR=1 npm test"]),
+        (
+            "npm test --prefix x",
+            ["npm test --prefix x"],
+            ["npm test", "npm test --prefix y", "FOO=1 npm test --prefix x"],
+        ),
+    ],
+)
+def test_a_grant_covers_no_option_or_variable_that_changes_what_runs(
+    command: str, covered: list[str], beyond: list[str]
+) -> None:
+    rule = granted(facts_of("shell", "execute", command), "session")
+    (again,) = load_rules(to_toml(rule), "policy.toml", "user")
+    rules = user(again)
+    assert {each: decided(each, "ask", rules).kind for each in covered} == dict.fromkeys(covered, "allow")
+    assert {each: decided(each, "ask", rules).kind for each in beyond} == dict.fromkeys(beyond, "ask")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["find . -name x", "tar tf a.tar", "rg foo", "sort a", "git log", "git diff", "grep x a", "ls", "awk 1 a", "env"],
+)
+def test_what_starts_programs_is_asked_about_beside_what_does_not(command: str) -> None:
+    own = {
+        "find . -name x": "find . -name x -exec make {} +",
+        "tar tf a.tar": "tar tf a.tar --to-command=./x",
+        "rg foo": "rg --pre ./x foo",
+        "sort a": "sort --compress-program=./x a",
+        "git log": "git -c core.pager=./x log",
+        "git diff": "GIT_EXTERNAL_DIFF=./x git diff",
+        "grep x a": "LD_PRELOAD=./x grep x a",
+        "ls": "BASH_ENV=./x ls",
+        "awk 1 a": "awk 'BEGIN{system(\"x\")}'",
+        "env": "env ./x",
+    }
+    rules = user(
+        Rule(decision="allow", command=command.split(maxsplit=1)[0], about=["dumps-environment"], granted=True)
+    )
+    assert decided(command, "ask", rules).kind == "allow"
+    assert decided(own[command], "ask", rules).kind == "ask"
 
 
 def test_a_grant_answers_a_rule_that_asks_but_never_one_that_denies() -> None:

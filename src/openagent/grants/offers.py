@@ -28,6 +28,7 @@ _BY_NAME = {"engine": "The {}", "credential": "The credential `{}`"}
 _MOST_PREFIXES = 3
 """More commands in one line than these are allowed by the line itself."""
 _LONGEST = 120
+_NEVER_WIDE = ("steers-program", "own-variables")
 _PLAIN_WRITES = frozenset(("writes-workspace", "writes-outside"))
 _FOR_HOW_LONG: dict[GrantScope, str] = {
     "once": "this one time",
@@ -93,7 +94,7 @@ def _asked_about(facts: CallFacts, mode: Mode, rules: RuleSet) -> list[Unit]:
 def _for_command(base: Rule, facts: CallFacts, asked: Sequence[Unit]) -> list[tuple[GrantBy, Rule]]:
     exact = replace(base, text=facts.subject)
     if len(asked) == 1 and _is_plain(asked[0]):  # by its words it is also met beside others
-        exact = replace(base, argv=list(asked[0].argv))
+        exact = replace(base, argv=list(asked[0].argv), about=_findings(asked))
     engines = _engines(base, asked)
     prefixes = list(dict.fromkeys(_prefix(unit) for unit in asked))
     if not prefixes or not all(prefixes) or len(prefixes) > _MOST_PREFIXES:
@@ -124,14 +125,15 @@ def _proposed(facts: CallFacts, unit: Unit, prefix: tuple[str, ...]) -> str:
 
 
 def _prefix(unit: Unit) -> tuple[str, ...]:
-    """Not of a redirection, nor of what is asked about in every mode."""
-    return prefix_of(unit.argv) if not unit.redirection and unit.level <= Level.ASK else ()
+    """Not of a redirection, nor of what is asked about in every mode, nor of what is more than its first words say."""
+    wide = not unit.redirection and unit.level <= Level.ASK and not any(map(unit.meets, _NEVER_WIDE))
+    return prefix_of(unit.argv) if wide else ()
 
 
 def _is_plain(unit: Unit) -> bool:
     """Its words are what they seem, today and tomorrow."""
     same = unit.known and not any(character in word for word in unit.argv for character in "*?[")
-    return same and not unit.redirection and unit.level is Level.ASK
+    return same and not unit.redirection and unit.level is Level.ASK and not unit.meets("own-variables")
 
 
 def _findings(units: Iterable[Unit]) -> list[str]:
@@ -166,8 +168,11 @@ def _covers(rule: Rule) -> str:
     hosts = " or ".join(f"`{glob_text(host)}`" for host in listed(rule.host))
     if commands := listed(rule.command):
         told = " or ".join(f"`{command}`" for command in commands)
-        after = "it" if len(commands) == 1 else "them"
-        return f"{told} and anything after {after}" + (f" to {hosts}" if hosts else "")
+        it, does = ("it", "does") if len(commands) == 1 else ("they", "do")
+        after = f"with any arguments, unless they change what {it} {does}"
+        if not rule.about:
+            after = f"and anything after {it if it == 'it' else 'them'}"
+        return f"{told} {after}" + (f" to {hosts}" if hosts else "")
     if paths := listed(rule.path):
         what = _OUTSIDE.get(rule.tool) or f"Any `{rule.tool}`"
         return f"{what} {_places(paths, rule.workspace)}" if rule.tool != UNSAVED else _beyond_undo(rule, paths)

@@ -18,7 +18,8 @@ from openagent.policy.builtin.catalogue import Finding, Level, hit
 from openagent.policy.builtin.describing import COMMANDS, outcomes
 from openagent.policy.builtin.output import DECODERS, static_output
 from openagent.policy.builtin.programs import code_findings
-from openagent.policy.builtin.variables import assigns
+from openagent.policy.builtin.steering import steering_option
+from openagent.policy.builtin.variables import assigns, is_plain
 from openagent.policy.hidden import hides, readings
 from openagent.policy.units import Unit
 
@@ -84,6 +85,8 @@ class _Analyser:
         """Each with how unsure it was, where it was defined, that this is reached."""
         self._unset: set[str] = set()
         """Functions that may be gone."""
+        self._variables: set[str] = set()
+        """Of what runs now: those that are set for it, or were exported, and that nobody thinks nothing of."""
         self._elsewhere = 0
         """Greater than 0 where functions and aliases are none: in what other programs start, another shell among it."""
         self._running: list[Stage] = []
@@ -91,6 +94,8 @@ class _Analyser:
     def add(
         self, argv: tuple[str, ...], findings: list[Finding], *, known: bool = True, redirection: bool = False
     ) -> None:
+        if not redirection and (own := sorted(self._variables)):
+            findings = [*findings, hit("own-variables", " ".join(own))]
         self.units.append(Unit(argv, known, tuple(findings), self._state.cwd, redirection))
 
     @contextmanager
@@ -253,7 +258,11 @@ class _Analyser:
             return replace(given, given=True) if redirects else _NOTHING
         if declares and assignments and len(values) == 1:
             values = [*values, Value("-g")]
-        output = self._run(tuple(values), given)
+        names = {text.of(each).partition("=")[0].partition("[")[0].rstrip("+") for each in assignments}
+        if declares and (values[0].text == "export" or any(re.match(r"-\w*x", value.text) for value in values)):
+            self._variables.update(filter(_matters, (*names, *(value.text for value in values[1:]))))
+        with self._set_for(() if declares else names):
+            output = self._run(tuple(values), given)
         diverted = any(each.operator[0] in ">&" and each.descriptor in ("", "1") for each in redirects)
         return replace(output, text=None) if diverted else output
 
@@ -289,6 +298,8 @@ class _Analyser:
             aims = slash and found is None and any(call.is_critical(value) for value in arguments)
             rule = "dynamic-danger" if aims else "unknown-command"
             found = [*(found or ()), hit(rule, first.text)]
+        if option := steering_option(name, argv[1:]):
+            found.append(hit("steers-program", option))
         if name in _EVALUATING:
             found.extend(_subscript_code(values))
         self.add(argv, _findings(found), known=known)
@@ -303,6 +314,16 @@ class _Analyser:
             fetched=given.fetched or (name in COMMANDS and COMMANDS[name].told.sends),
             decoded=given.decoded or name in DECODERS,
         )
+
+    @contextmanager
+    def _set_for(self, names: Iterable[str]) -> Generator[None]:
+        """Variables that one command alone has."""
+        before = self._variables
+        self._variables = before.union(filter(_matters, names))
+        try:
+            yield
+        finally:
+            self._variables = before | (self._variables - before.union(names))
 
     def _named_here(
         self, name: str, arguments: tuple[Value, ...], argv: tuple[str, ...], given: Flow, *, known: bool
@@ -361,7 +382,8 @@ class _Analyser:
             with self._deeper(), self._aside(stays=outcome.speculative or aside), _CERTAINLY if same else self._out():
                 if isinstance(outcome, Inner):
                     if outcome.values:
-                        self._run(outcome.values, outcome.input)
+                        with self._set_for(outcome.variables):
+                            self._run(outcome.values, outcome.input)
                 elif outcome.text.strip():
                     outer = self._state.positional
                     self._state.positional = outer if outcome.positional is None else outcome.positional
@@ -416,6 +438,10 @@ class _Analyser:
             return output.text, True
         marks = (FROM_NETWORK if output.fetched else "") + (SENSITIVE if output.sensitive else "")
         return UNKNOWN + marks, False
+
+
+def _matters(name: str) -> bool:
+    return re.fullmatch(r"[A-Za-z_]\w*", name) is not None and not is_plain(name)
 
 
 def _findings(found: Iterable[Outcome]) -> list[Finding]:

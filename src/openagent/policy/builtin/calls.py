@@ -59,6 +59,8 @@ class Inner(Struct, frozen=True):
     input: Flow = Flow()
     speculative: bool = False
     """It may be no command at all: only what is never allowed counts."""
+    variables: tuple[str, ...] = ()
+    """Set for it alone."""
 
 
 class InnerScript(Struct, frozen=True):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from openagent.bash.values import SENSITIVE, Value
 from openagent.policy.builtin.calls import Call, Outcome, script_findings
@@ -30,6 +31,8 @@ _TURNED = {
 """With an option so marked (`sed -i`), arguments of one role have another."""
 _MARKS = {"recursive", "inline", "stdin", *_TURNED}
 """What an option may be marked with beside rules."""
+_SHORTEST = len("--x")
+"""Of an abbreviated option."""
 _ENDING = ("code", "rest")
 """An option with one of these takes all that follows."""
 _STARTING = ("run", "shell", "xargs", "program", "interpreter")
@@ -220,6 +223,8 @@ def _option(given: Given, value: Value, values: deque[Value]) -> None:
     if text.startswith("--"):
         if not given.command.any_option:
             given.unknown.append(value)
+        elif len(name) > _SHORTEST and (meant := [key for key in options if key.startswith(name)]):  # abbreviated
+            _option(given, replace(value, text=meant[0] + text[len(name) :]), values)
         return
     for index, letter in enumerate(text[1:], 2):
         option = options.get("-" + letter)

@@ -146,10 +146,12 @@ class Roles:
             yield from script_findings(value.text.removeprefix("exec="))
 
     def run(self, values: Values) -> Iterable[Outcome]:
+        variables: list[str] = []
         while values and (assignment := ASSIGNMENT.fullmatch(values[0].text)):
             yield from assigns(assignment[1], Value(assignment[2], values[0].known))
+            variables.append(assignment[1])
             values = values[1:]
-        yield Inner(tuple(values), self._call.input)
+        yield Inner(tuple(values), self._call.input, variables=tuple(variables))
 
     def within(self, values: Values) -> Iterable[Outcome]:
         """`env -C`: a folder to go to before."""

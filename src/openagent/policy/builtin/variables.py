@@ -18,17 +18,24 @@ _PROGRAM = re.compile(r"COMMAND$|PAGER$|EDITOR$|SSH$|DIFF$|ASKPASS$|ENV$")
 
 class _Variables(Struct, frozen=True, forbid_unknown_fields=True):
     steering: str
+    plain: str
     harmless: str
     harmless_values: list[str]
     harmless_settings: str
 
 
 @cache
-def _told() -> tuple[re.Pattern[str], frozenset[str], re.Pattern[str]]:
-    """Names that steer, what is harmless all the same, and git's harmless settings."""
+def _told() -> tuple[re.Pattern[str], frozenset[str], re.Pattern[str], re.Pattern[str]]:
+    """Names that steer, what is harmless all the same, git's harmless settings, and names of which nothing follows."""
     told = msgspec.convert(tomllib.loads(_FILE.read_text()), _Variables)
     harmless = frozenset((*told.harmless.split(), *told.harmless_values))
-    return _any_of(told.steering), harmless, _any_of(told.harmless_settings)
+    plain = _any_of(f"{told.plain} {told.harmless}")
+    return _any_of(told.steering), harmless, _any_of(told.harmless_settings), plain
+
+
+def is_plain(name: str) -> bool:
+    """Whoever allowed a command allowed it with this variable."""
+    return bool(_told()[3].fullmatch(name))
 
 
 def _any_of(names: str) -> re.Pattern[str]:
@@ -40,7 +47,7 @@ def assigns(name: str, value: Value) -> list[Outcome]:
     """What to say about a variable that is set for a command or for good."""
     if name.startswith("HIST"):
         return [hit("hides-tracks", name)]
-    steering, harmless, _ = _told()
+    steering, harmless, _, _ = _told()
     if name in harmless or (value.known and f"{name}={value.text}" in harmless) or not steering.fullmatch(name):
         return []
     runs = value.known and (" " in value.text or _PROGRAM.search(name))

@@ -39,6 +39,8 @@ class Entry(Struct, omit_defaults=True):
     taken: list[tuple[int, bytes]] = []
     """By number and path. Of a rewind: the writes it took back. Of a return: what it brought again. Of an `unsure`:
     the entries that are shared after all."""
+    lost: list[tuple[bytes, str]] = []
+    """What came or went and cannot be undone, with the reason."""
     before: str = ""
     """Of a rewind: the checkpoint of everything as it was before."""
 

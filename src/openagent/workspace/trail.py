@@ -19,7 +19,17 @@ from openagent.workspace.journal import OTHERS, Journal
 from openagent.workspace.kept_objects import KeptObjects, kept_objects
 from openagent.workspace.large_ignored import fit_budget, ignored_paths
 from openagent.workspace.old_checkpoints import fill_journal
-from openagent.workspace.scan import Index, Limits, Scan, ignore_rules, load_index, save_index
+from openagent.workspace.scan import (
+    CHANGING,
+    OWN_DATA,
+    SPECIAL,
+    Index,
+    Limits,
+    Scan,
+    ignore_rules,
+    load_index,
+    save_index,
+)
 from openagent.workspace.snapshots import Snapshot, Snapshots
 from openagent.workspace.states import Change, Draft, compare, inside, state_at, topmost
 from openagent.workspace.tree import Folder, Manifest, join, write_trees
@@ -59,6 +69,8 @@ class Trail:
         """How often the kernel had something to tell."""
         self.maker = ""
         """The one session whose calls may be at work, when it is one."""
+        self.lost: list[tuple[bytes, str]] = []
+        """What came or went since somebody took this and cannot be undone, with the reason, such as a pipe."""
         self.unclaimed: list[Change] = []
         """What changed since the last process that looked: a call that a crash cut off may have done it."""
 
@@ -253,7 +265,11 @@ class Trail:
 
     def _differences(self, files: Folder, left_out: list[tuple[bytes, str]]) -> list[Change]:
         """What could not be saved, then or now, is neither new nor gone: nothing is known of it."""
-        unknown = {path for path, _ in (*self._index.left_out, *left_out)}
+        if self.opened:
+            changed = {*self._index.left_out} ^ {*left_out}
+            self.lost += sorted(each for each in changed if each[1] not in (CHANGING, OWN_DATA))
+        # Where a pipe or a socket is, there is no file and no folder: those are gone, and that can be undone.
+        unknown = {path for path, reason in (*self._index.left_out, *left_out) if reason != SPECIAL}
         changes = compare(self._index.root, files)
         return [change for change in changes if not (unknown and inside(change.path, unknown))]
 

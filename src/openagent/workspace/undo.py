@@ -1,6 +1,6 @@
 """Taking a session's writes back, bringing them again, and showing what they were."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal
 
 import msgspec
@@ -44,10 +44,11 @@ def take_back(trail: Trail, wish: Request, found: Found) -> Restored | None:
     entries = trail.journal.read(wish.session)
     standing = [write for write in writes_of(entries) if write.turn >= wish.turn and not write.taken_by]
     moved = _moved(entries, wish.turn)
+    lost = _lost(entries, wish)
     if wish.paths:
-        _check(trail, wish, standing)
+        _check(trail, wish, standing, lost)
         standing = [write for write in standing if wish.concerns(shown(write.change.path))]
-    if not standing and not (moved and wish.git_state):
+    if not standing and not lost and not (moved and wish.git_state):
         return None
     own = [write for write in standing if not write.shared or wish.overwrite]
     unsure = {write.change.path: write.shared for write in standing if write.shared} if not wish.overwrite else {}
@@ -65,6 +66,8 @@ def take_back(trail: Trail, wish: Request, found: Found) -> Restored | None:
             was = trail.repository_tree
             git = _repository_back(trail, reader, wish, moved)
     failed = {path for path, _ in (*goal.others, *kept)}
+    restored_to = {change.path for change in touched if change.after is not None}
+    kept += [(path, why) for path, why in lost.items() if path not in failed and path not in restored_to]
     taken = [(write.number, write.change.path) for write in own if write.change.path not in failed]
     others = [
         *goal.others,
@@ -76,10 +79,22 @@ def take_back(trail: Trail, wish: Request, found: Found) -> Restored | None:
     return restored(touched, goal, kept=kept, others=others, undo=wish.undo, before=before.id, git=git)
 
 
-def _check(trail: Trail, wish: Request, standing: Sequence[Write]) -> None:
+def _lost(entries: Sequence[Entry], wish: Request) -> dict[bytes, str]:
+    """What came or went in those turns and stays as it is now, with the reason."""
+    return {
+        path: f"not undone, it is {reason}"
+        for entry in entries
+        if entry.kind == "write" and entry.turn >= wish.turn
+        for path, reason in entry.lost
+        if wish.concerns(shown(path))
+    }
+
+
+def _check(trail: Trail, wish: Request, standing: Sequence[Write], lost: Collection[bytes]) -> None:
     """Whoever names paths gets exactly those undone, or an error and nothing."""
     for path in sorted(wish.paths):
-        written = [write.change.path for write in standing if _holds(path, shown(write.change.path))]
+        known = (*(write.change.path for write in standing), *lost)
+        written = [each for each in known if _holds(path, shown(each))]
         if not written:
             raise OpenAgentError(
                 "not_found",

@@ -477,6 +477,7 @@ class WorkspaceWrites:
         self, kept: Kept, changes: Sequence[Change], ending: Window | None = None, repository: bytes = b""
     ) -> None:
         rest = list(changes)
+        self._note_lost(kept)
         if ending is not None and ending.exact:
             own = [change for change in rest if _is_of(change, ending.paths)]
             rest = [change for change in rest if not _is_of(change, ending.paths)]
@@ -508,6 +509,13 @@ class WorkspaceWrites:
             by_windows[tuple(window for window in open_ if not window.exact)] = []
         for windows, found in by_windows.items():
             self._share_out(kept, windows, found, repository)
+
+    def _note_lost(self, kept: Kept) -> None:
+        """For everybody who may have done it: it is only told of, and never touched."""
+        lost, kept.trail.lost = kept.trail.lost, []
+        callers = {window.by.session: window.by for window in (*kept.windows, *kept.unseen) if not window.exact}
+        for by in callers.values() if lost else ():
+            self._append(kept, by.session, Entry(0, 0, turn=by.turn, call=by.call, lost=lost))
 
     def _share_out(self, kept: Kept, windows: Sequence[Window], found: list[Change], repository: bytes) -> None:
         sessions = {window.by.session for window in windows}

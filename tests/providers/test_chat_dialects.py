@@ -1,5 +1,6 @@
 """Servers that call themselves compatible, and what they make of the format."""
 
+import json
 from collections.abc import Sequence
 
 import pytest
@@ -78,6 +79,22 @@ async def test_a_stream_may_end_without_its_end_mark_once_the_reason_was_given()
 async def test_a_refusal_is_shown_and_marked():
     answer = await hear('{"choices":[{"delta":{"refusal":"No."}}]}', STOP, DONE)
     assert (text_of(answer.parts), answer.stop_reason) == ("No.", "refusal")
+
+
+async def test_an_answer_that_comes_whole_is_read_all_the_same():
+    call = {"id": "c1", "type": "function", "function": {"name": "shell", "arguments": '{"command": "ls"}'}}
+    message = {"role": "assistant", "content": "Look.", "reasoning_content": "Hm.", "tool_calls": [call]}
+    body = {
+        "object": "chat.completion",
+        "model": "m-1",
+        "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}],
+        "usage": {"prompt_tokens": 7, "completion_tokens": 3},
+    }
+    answer = await hear_bytes(json.dumps(body, indent=1), "application/json")
+    assert (text_of(answer.parts), thinking_of(answer.parts)) == ("Look.", "Hm.")
+    assert (answer.stop_reason, answer.model) == ("tool_calls", "m-1")
+    assert calls(answer) == [("shell", {"command": "ls"})]
+    assert (answer.usage.input_tokens, answer.usage.output_tokens) == (7, 3)
 
 
 @pytest.mark.parametrize(

@@ -282,6 +282,7 @@ class AnthropicReader:
     def __init__(self, who: Who) -> None:
         self._who = who
         self.complete = False
+        self.idle = 0
         self._blocks: dict[int, _PendingBlock] = {}
         self._model = who.model
         self._stop: str | None = None
@@ -305,8 +306,18 @@ class AnthropicReader:
             case "error":
                 raise from_stream(self._who, event)
             case _:
-                pass
+                self.idle += 1
         return ()
+
+    def whole(self, body: bytes) -> Sequence[bytes]:
+        message = msgspec.json.decode(body, type=dict[str, Any])
+        if message.get("type") != "message" or not isinstance(message.get("content"), list):
+            return ()
+        events: list[dict[str, Any]] = [{"type": "message_start", "message": message | {"content": []}}]
+        for index, block in enumerate(message["content"]):
+            events.append({"type": "content_block_start", "index": index, "content_block": block})
+        events.append({"type": "message_delta", "delta": {"stop_reason": message.get("stop_reason")}})
+        return [msgspec.json.encode(event) for event in (*events, {"type": "message_stop"})]
 
     def _start(self, index: int, block: _Block) -> Sequence[StreamItem]:
         self._blocks[index] = _PendingBlock(block)

@@ -191,6 +191,8 @@ class _Delta(Struct):
 
 class _Choice(Struct):
     delta: _Delta | None = None
+    message: _Delta | None = None
+    """All of it, where no stream came."""
     finish_reason: str | None = None
 
 
@@ -240,6 +242,7 @@ class ChatReader:
     def __init__(self, who: Who) -> None:
         self._who = who
         self.complete = False
+        self.idle = 0
         self._text: list[str] = []
         self._thinking: list[str] = []
         self._calls: dict[int, _PendingCall] = {}
@@ -258,22 +261,28 @@ class ChatReader:
         if chunk.usage is not None:
             self._usage = chunk.usage
         if not chunk.choices:
+            self.idle += 1
             return ()
         choice = chunk.choices[0]
         if choice.finish_reason:
             self._finish = choice.finish_reason
             self._model = chunk.model or self._model
             self.complete = True
-        delta = choice.delta
+        delta = choice.delta or choice.message
         if delta is None:
+            self.idle += 1
             return ()
         if delta.content and not delta.tool_calls:
             self._text.append(delta.content)
             return (TextChunk(delta.content),)
         return self._rare(delta)
 
+    def whole(self, body: bytes) -> Sequence[bytes]:
+        return (body,)
+
     def _rare(self, delta: _Delta) -> Sequence[StreamItem]:
         items: list[StreamItem] = []
+        self.idle += not (delta.reasoning_content or delta.reasoning or delta.refusal or delta.tool_calls)
         if thinking := delta.reasoning_content or delta.reasoning:
             self._thinking.append(thinking)
             items.append(ThinkingChunk(thinking))

@@ -275,6 +275,7 @@ class GeminiReader:
     def __init__(self, who: Who) -> None:
         self._who = who
         self.complete = False
+        self.idle = 0
         self._runs: list[_Run | ToolCallPart] = []
         self._finish: str | None = None
         self._blocked = False
@@ -290,6 +291,7 @@ class GeminiReader:
         if not chunk.candidates:
             if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason:
                 self._blocked = self.complete = True
+            self.idle += 1
             return ()
         candidate = chunk.candidates[0]
         if candidate.finish_reason:
@@ -297,6 +299,12 @@ class GeminiReader:
         if candidate.content is None or not candidate.content.parts:
             return ()
         return [item for piece in candidate.content.parts if (item := self._piece(piece)) is not None]
+
+    def whole(self, body: bytes) -> Sequence[bytes]:
+        """One, or a list of them: that is how it streams to who did not ask for events."""
+        if not body.lstrip().startswith(b"["):
+            return (body,)
+        return [bytes(chunk) for chunk in msgspec.json.decode(body, type=list[msgspec.Raw])]
 
     def _end(self, candidate: _Candidate, model: str | None) -> None:
         if candidate.finish_reason in _BROKEN_CALL:

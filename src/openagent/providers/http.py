@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -53,6 +54,8 @@ MAX_EVENT = 16 * 1024 * 1024
 MAX_ANSWER = 128 * 1024 * 1024
 """No answer is longer, all its events together. The longest that models write is a third of it."""
 MAX_LIST = 32 * 1024 * 1024
+ONLY_ALIVE = 900.0
+"""Seconds in which a server may send signs of life alone: comments, pings, empty pieces. Some models think for long."""
 MAX_RAW = 4 * 1024 * 1024
 """How much of an answer is kept as it came."""
 MAX_ERROR_BODY = 64 * 1024
@@ -95,8 +98,14 @@ class AnswerReader(Protocol):
 
     complete: bool
     """The format's own end mark was seen."""
+    idle: int
+    """Events that brought nothing: signs of life."""
 
     def feed(self, event: bytes) -> Sequence[StreamItem]: ...
+
+    def whole(self, body: bytes) -> Sequence[bytes]:
+        """An answer that came as one piece of JSON, as the events that it would have been."""
+        ...
 
     def answer(self, raw_request: bytes, raw_response: bytes) -> Answer: ...
 
@@ -149,7 +158,8 @@ class HttpProvider(ABC):
         trace = request.traceparent if self.endpoint.traced else ""
         async with self._asked(self.path(request), body, request.model, who, trace=trace) as chunks:
             parser = EventParser()
-            kept = size = 0
+            kept = size = idle = 0
+            heard_at = time.monotonic()
             async for chunk in chunks:
                 if kept < MAX_RAW:
                     kept += len(chunk)
@@ -158,11 +168,20 @@ class HttpProvider(ABC):
                     size += len(event)
                     for item in _read_event(reader, event, who):
                         yield tongue.announced(item, request.tools) if type(item) is CallChunk else item
+                    if reader.idle == idle:
+                        heard_at = time.monotonic()
+                    idle = reader.idle
+                if time.monotonic() - heard_at > max(ONLY_ALIVE, self.endpoint.stall_timeout):
+                    raise _without_words(who, time.monotonic() - heard_at)
                 if parser.held > MAX_EVENT or size > MAX_ANSWER:
                     raise _without_end(who, "an event" if parser.held > MAX_EVENT else "an answer")
             for event in parser.end():
                 for item in _read_event(reader, event, who):
                     yield item
+            if not reader.complete and kept < MAX_RAW and _is_json(received):
+                for event in _as_events(reader, b"".join(received)):
+                    for item in _read_event(reader, event, who):
+                        yield item
         if not reader.complete:
             raise _incomplete(who, b"".join(received[:1]))
         yield tongue.heard(reader.answer(body, b"".join(received)), request.tools)
@@ -335,6 +354,25 @@ def _read_event(reader: AnswerReader, event: bytes, who: Who) -> Sequence[Stream
             f"{who.name} sent something in its answer that is not the JSON its format promises: {problem}.",
             hint="Try again; if it stays, check that base_url points to the right kind of API.",
         ) from None
+
+
+def _is_json(received: Sequence[bytes]) -> bool:
+    return b"".join(received[:1]).lstrip()[:1] in (b"{", b"[")
+
+
+def _as_events(reader: AnswerReader, body: bytes) -> Sequence[bytes]:
+    """None, where it is no answer."""
+    try:
+        return reader.whole(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return ()
+
+
+def _without_words(who: Who, seconds: float) -> ProviderTimeout:
+    return ProviderTimeout(
+        f"{who.name} sent nothing but signs of life for {seconds:.0f} seconds.",
+        hint="Try again, or raise the provider's timeout.",
+    )
 
 
 def _incomplete(who: Who, beginning: bytes) -> ProviderError:

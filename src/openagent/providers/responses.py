@@ -265,6 +265,7 @@ class ResponsesReader:
     def __init__(self, who: Who) -> None:
         self._who = who
         self.complete = False
+        self.idle = 0
         self._items: dict[int, _Item] = {}
         self._response = _Response()
         self._refused = False
@@ -284,7 +285,22 @@ class ResponsesReader:
             self._close(kind, event)
         elif decoded.item is not None:
             return self._item(kind, decoded.output_index, decoded.item)
+        elif not decoded.delta:
+            self.idle += 1
         return ()
+
+    def whole(self, body: bytes) -> Sequence[bytes]:
+        response = msgspec.json.decode(body, type=dict[str, Any])
+        if response.get("object") != "response":
+            return ()
+        done = [
+            {"type": "response.output_item.done", "output_index": index, "item": item}
+            for index, item in enumerate(response.get("output") or ())
+        ]
+        status = response.get("status")
+        ended = status if status in ("failed", "incomplete") else "completed"
+        end = {"type": f"response.{ended}", "response": response}
+        return [msgspec.json.encode(event) for event in (*done, end)]
 
     def _item(self, kind: str, index: int, item: _Item) -> Sequence[StreamItem]:
         if kind == "response.output_item.done":

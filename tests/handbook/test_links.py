@@ -29,3 +29,10 @@ def lost(page: Path) -> Iterator[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
     assert list(lost(page)) == []
+
+
+def test_every_test_that_the_page_on_safety_names_is_there() -> None:
+    (page,) = (page for page in PAGES if page.name == "safety.md")
+    named = set(re.findall(r"`(test_\w+)`", page.read_text()))
+    tried = (page.parents[1] / "tests/interaction/test_attacker.py").read_text()
+    assert {name for name in named if f"def {name}(" not in tried} == set()

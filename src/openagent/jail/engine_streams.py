@@ -17,6 +17,8 @@ from openagent.protocol.errors import OpenAgentError
 _FRAME = struct.Struct(">BxxxI")
 _HEAD_LIMIT = 64 * 1024
 _SWITCHED = (b"101", b"200")
+PATIENCE = 60.0
+"""Seconds an engine has to start a program: a busy machine needs some."""
 OUTPUT, ERRORS = 1, 2
 """As the engine numbers the streams."""
 
@@ -78,20 +80,38 @@ async def started(
 
 async def _switched(engine: Engine, path: str, body: bytes) -> ProgramStreams:
     try:
+        async with asyncio.timeout(PATIENCE):
+            return await _asked_to_switch(engine, path, body)
+    except TimeoutError:
+        raise OpenAgentError(
+            "jail_error",
+            f"The container engine did not start a program within {PATIENCE:g} seconds.",
+            hint="Check it: `docker ps` or `podman ps`.",
+        ) from None
+
+
+async def _asked_to_switch(engine: Engine, path: str, body: bytes) -> ProgramStreams:
+    try:
         reader, writer = await asyncio.open_unix_connection(engine.path, limit=_HEAD_LIMIT)
     except OSError as problem:
         raise OpenAgentError("jail_error", f"The container engine does not answer: {problem.strerror}.") from problem
+    try:
+        await _switch(reader, writer, path, body)
+    except BaseException:
+        writer.close()
+        raise
+    return ProgramStreams(reader, writer)
+
+
+async def _switch(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str, body: bytes) -> None:
     head = f"POST {path} HTTP/1.1\r\nHost: engine\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n"
     head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     writer.write(head.encode() + body)
     try:
         answer = await reader.readuntil(b"\r\n\r\n")
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError) as problem:
-        writer.close()
         raise OpenAgentError("jail_error", "The container engine broke off while a program was started.") from problem
     status = answer.split(None, 2)[1]
     if status not in _SWITCHED:
         reason = (await reader.read(4096)).decode("utf-8", "replace").strip()
-        writer.close()
         raise EngineRefusal(int(status), reason or "it gave no reason")
-    return ProgramStreams(reader, writer)

@@ -15,7 +15,7 @@ from openagent.protocol import events as e
 from openagent.protocol.sessions import SessionUpdate, SettingsChange
 
 from ..jail.processes import alive_with, appears, gone_within
-from .doing import answer, ask, results_of, shell
+from .doing import answer, ask, call, results_of, shell
 from .house import PATIENCE, House, house, house_over, new_session
 
 pytestmark = pytest.mark.anyio
@@ -157,3 +157,20 @@ async def test_a_running_command_ends_when_the_mode_becomes_stricter(tmp_path: P
         ended, after = await results_of(client, attachment.session)
         assert (ended.ended, after.text.splitlines()[0]) == ("failed", "next")
         assert "the session's mode changed" in ended.text
+
+
+async def test_what_a_sub_agent_runs_ends_when_its_callers_mode_becomes_stricter(tmp_path: Path) -> None:
+    marker = f"sown-{uuid.uuid4().hex}"
+    child = {
+        "name": "child",
+        "match": {"said": "Behind."},
+        "steps": [shell(f"bash -c 'exec -a {marker} sleep 1000'"), {"text": "Ended."}],
+    }
+    steps = [call("agent", tasks=[{"template": "coder", "task": "Behind."}], background=True), DONE]
+    script = {"conversations": [child, {"steps": steps}]}
+    async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+        attachment = await client.attach(await new_session(h, client, mode="auto"))
+        await turn_allowing_all(client, attachment)
+        await appears(marker)
+        await set_mode(h, attachment.session, "ask")
+        assert await gone_within(marker, 5)

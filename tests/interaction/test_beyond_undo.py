@@ -1,15 +1,17 @@
 """What undo could not bring back is asked for before a call changes it, and read-only in `auto`: whole turns."""
 
+import asyncio
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from openagent.protocol import events as e
 from tests.jail.conftest import needs_bwrap
 
 from .doing import answer, asked, call, results_of, shell, turn, write
-from .house import house
+from .house import PATIENCE, house, new_session
 from .test_egress import begin, ended, questions
 
 pytestmark = [pytest.mark.anyio, needs_bwrap]
@@ -170,6 +172,36 @@ async def test_elsewhere_nothing_more_is_asked(tmp_path: Path, mode: str):
             await answer(client, question, decision="allow")
         assert questions(await ended(attachment)) == []
         assert large.read_text() == "x\n"
+
+
+@pytest.mark.parametrize("mode", ["ask", "edits", "full"])
+async def test_a_rule_about_it_holds_in_every_mode(tmp_path: Path, mode: str):
+    large = project(tmp_path / "workspace") / "data" / "large"
+    script = [
+        shell("echo x > made; echo x > data/large"),
+        write("data/large", "x"),
+        shell('python3 -c \'open("data/large", "w")\' || true'),
+        shell("echo x > made"),
+        {"text": "."},
+    ]
+    rule = '[[rule]]\nname = "keep"\ndecision = "deny"\ntool = "unsaved"\npath = "data"\nreason = "Never."\n'
+    async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+        (h.home / "policy.toml").write_text(rule)
+        attachment = await client.attach(await new_session(h, client, mode=mode))
+        await client.send(attachment.session, "go")
+        async with asyncio.timeout(PATIENCE):
+            async for event in attachment.events():
+                if isinstance(event, e.PermissionRequested):
+                    assert event.ask.tool != "unsaved"
+                    await answer(client, event, decision="allow", scope="once")
+                if isinstance(event, e.TurnCompleted):
+                    break
+        command, written, hidden, last = await results_of(client, attachment.session)
+        for refused in (command, written):
+            assert refused.text == "Denied: undo could not bring data/large back: Never."
+        assert "data can only be read until" in hidden.text
+        assert last.ended == "done"
+        assert begins_with(large, "precious")
 
 
 async def test_what_cannot_be_seen_beforehand_is_refused_and_the_model_asks(tmp_path: Path):

@@ -1,7 +1,8 @@
 """What undo could not bring back stays as it is, until a person says otherwise.
 
-In `auto` and `edits` a call that is seen to change it is asked for before it runs. In `auto` the jail holds it
-read-only, too: a command that meets it all the same ends as it ends, and the model is told how to ask.
+In `auto` and `edits` a call that is seen to change it is asked for before it runs, in every mode where a rule says so.
+In `auto`, and under such a rule, the jail holds it read-only, too: a command that meets it all the same ends as it
+ends, and the model is told how to ask.
 """
 
 import os
@@ -51,9 +52,10 @@ class _Change(NamedTuple):
 
 
 def held(session: "Session", granted: Sequence[Opening]) -> tuple[str, ...]:
-    """What the jail holds read-only: as far as nobody allowed it. The workspace itself: nothing in it could be brought
-    back."""
-    return _lost(session, granted) if session.permits.mode == "auto" else ()
+    """What the jail holds read-only, as far as nobody allowed it: in `auto` all, elsewhere what a person's rule says.
+    The workspace itself: nothing in it could be brought back."""
+    lost = _lost(session, granted)
+    return lost if session.permits.mode == "auto" else _ruled(session, lost)
 
 
 def _lost(session: "Session", granted: Sequence[Opening]) -> tuple[str, ...]:
@@ -73,27 +75,41 @@ async def look_for_unsaved(session: "Session", facts: CallFacts, decision: Decis
 
 
 def _concerns(session: "Session", facts: CallFacts, decision: Decision) -> bool:
-    """In `auto` every call; in `edits` what could change something and nobody was asked about."""
-    if session.permits.mode == "edits":
-        changes = facts.effect == "write" or (facts.effect == "execute" and decision.wall == "write")
-        return changes and not decision.rule.startswith(BY_PEOPLE)
-    return session.permits.mode == "auto"
+    return _goes_unasked(session, facts, decision) or session.permits.limits("unsaved")
+
+
+def _goes_unasked(session: "Session", facts: CallFacts, decision: Decision) -> bool:
+    """In `auto` every call that a jail holds; in `edits` what could change something and nobody was asked about."""
+    if facts.effect != "write" and not (facts.walled and facts.effect == "execute"):
+        return False
+    edits = session.permits.mode == "edits" and decision.wall == "write" and not decision.rule.startswith(BY_PEOPLE)
+    return edits or session.permits.mode == "auto"
+
+
+def _ruled(session: "Session", places: Sequence[str]) -> tuple[str, ...]:
+    """Those of which a person's rule says that they are to be asked about, or left alone: it holds in every mode."""
+    if session.permits.mode == "plan" or not session.permits.limits("unsaved"):
+        return ()
+    workspace = str(session.workspace)
+    said = {each: session.permits.decide(Opening("unsaved", area(each, workspace)).facts(workspace)) for each in places}
+    return tuple(each for each, says in said.items() if says.kind != "allow" and says.rule.startswith(BY_PEOPLE))
 
 
 async def ask_before(session: "Session", facts: CallFacts, decision: Decision) -> Decision:
     """Asks for what the call is seen to change and undo could not bring back."""
-    if not _concerns(session, facts, decision) or not (facts.effect == "write" or (facts.walled and is_shell(facts))):
+    if not _concerns(session, facts, decision) or not (facts.effect == "write" or is_shell(facts)):
         return decision
     leaving, workspace = session.permits.leaving, str(session.workspace)
-    if not (places := _lost(session, leaving.granted)):
+    lost = _lost(session, leaving.granted)
+    if not (places := lost if _goes_unasked(session, facts, decision) else _ruled(session, lost)):
         return decision
     seen = _seen_to_change(facts, workspace, places)
-    for area, path in seen.items():
-        said = await _ask(session, area, places, facts, path)
+    for place, path in seen.items():
+        said = await _ask(session, place, places, facts, path)
         if said.kind == "deny":
             reason = f"undo could not bring {_named(session, path)} back: {said.reason}"
             return msgspec.structs.replace(decision, kind="deny", reason=reason)
-    if workspace in places and not seen and is_shell(facts):
+    if workspace in places and not seen and is_shell(facts) and facts.walled:
         return msgspec.structs.replace(decision, wall="read")
     return decision
 

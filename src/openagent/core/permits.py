@@ -118,6 +118,10 @@ class Permits:
             return behind_walls(self._session.runtime.jail, facts, decision, said, mode)
         return decision
 
+    def limits(self, tool: str) -> bool:
+        """Whether a rule may ask about it or forbid it."""
+        return any(each.rule.tool == tool and each.rule.decision != "allow" for each in self._rules.compiled)
+
     def leaves_for(self, facts: CallFacts) -> list[Opening]:
         """What a person who allows it lets the agent out to."""
         if facts.effect == "execute":

@@ -28,8 +28,6 @@ _GLOB = re.compile(r"[*?\[]")
 _TOP_GLOB = re.compile(r"/[^/]*[*?\[]")
 _HOME = re.compile(r"(?:~[^/]*|/root|/home/[^/]+|/Users/[^/]+)(?=/|$)")
 _SECRET_NAME = re.compile(r"(?:.*/)?[^/]*(?:secret|credential|password|private[_-]?key)[^/]*(?:/.*)?", re.IGNORECASE)
-_SECRET_STARTS = ("id_", "credentials", "service-account")
-_SECRET_ENDS = (".pem", ".p12", ".pfx", ".kdbx", ".keystore", ".jks")
 _CRITICAL = re.compile(
     r"/|/[^/]+|(?:~[^/]*|/root|/home/[^/]+|/Users/[^/]+|/home|/Users)|/var/(?:lib|log|db)|/usr/[^/]+|/etc/.*|/boot/.*|/(?:s?bin|lib\d*)/.*"
 )
@@ -39,6 +37,10 @@ class _Places(Struct, frozen=True):
     """As `places.toml` has them."""
 
     credentials: re.Pattern[str]
+    names: frozenset[str]
+    starts: tuple[str, ...]
+    ends: tuple[str, ...]
+    """Of files among them: whole names, and how others begin or end."""
     public: re.Pattern[str]
     guessed: list[str]
     protected: re.Pattern[str]
@@ -48,8 +50,12 @@ class _Places(Struct, frozen=True):
 @cache
 def _places() -> _Places:
     told = tomllib.loads(_FILE.read_text())
+    files = [place for place in told["credentials"].split() if "/" not in place]
     return _Places(
         credentials=_any_of(told["credentials"]),
+        names=frozenset(file for file in files if "*" not in file),
+        starts=tuple(file.partition("*")[0] for file in files if "*" in file[1:]),
+        ends=tuple(file[1:] for file in files if file[0] == "*"),
         public=_any_of(told["public"]),
         guessed=told["guessed"].split(),
         protected=_any_of(told["protected"], re.IGNORECASE),
@@ -156,8 +162,8 @@ def _may_name_credentials(component: str) -> bool:
 
 def is_secret_file(path: str) -> bool:
     """The same of a file's path, without patterns; quick about the many that are none."""
-    name = path.rpartition("/")[2]
-    telling = name.startswith(_SECRET_STARTS) or name.endswith(_SECRET_ENDS)
+    name, places = path.rpartition("/")[2], _places()
+    telling = name in places.names or name.startswith(places.starts) or name.endswith(places.ends)
     return (telling or path[0] == "." or "/." in path) and names_credentials(path)
 
 

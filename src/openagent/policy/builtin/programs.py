@@ -38,7 +38,10 @@ _RISKY = re.compile(
     r"IO\.popen|Kernel|File\.(?:delete|write|open)|FileUtils|LWP|Socket|Deno\.(?:run|remove|Command)|Bun\.spawn)\b"
     r"|open\s*\([^)]*['\"][waxr]?[wax+]|`[^`]+`|%x[\[{(]|qx[\[{(/]",
 )
-_CREDENTIALS = re.compile(r"\.ssh|\.aws|\.env\b|id_rsa|/etc/shadow|\.netrc|\.gnupg|\.npmrc|/proc/[^/]+/environ")
+_CREDENTIALS = re.compile(
+    r"\.ssh|\.aws|\.env\b|id_rsa|/etc/shadow|\.netrc|\.gnupg|\.npmrc|/proc/[^/]+/environ|\.envrc|\.dev\.vars|\.htpasswd|"
+    r"\bkubeconfig\b|\bsecrets\.(?:ya?ml|json|toml)|\.tfvars|\b(?:server|master)\.key\b|\bconfig\.local\."
+)
 _TEXT = re.compile(r"'''(.*?)'''|\"\"\"(.*?)\"\"\"|'((?:\\.|[^'\\\n])*)'|\"((?:\\.|[^\"\\\n])*)\"|`([^`]*)`", re.DOTALL)
 _LIST = re.compile(r"[\[(]\s*((?:['\"][^'\"]*['\"]\s*,?\s*){2,})[\])]?")
 _REMOVES_TREE = re.compile(

@@ -10,8 +10,9 @@ import os
 import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -44,6 +45,17 @@ _ASKED_AT_ONCE = 8
 """A program can want any number of hosts; a person cannot be asked about all of them at once. The others wait."""
 
 
+class _Passed(NamedTuple):
+    """A connection that was allowed."""
+
+    opening: Opening
+    scope: str
+    """The call or program that it was allowed to; empty: to itself alone."""
+    once: bool
+    """No rule allowed it."""
+    by_program: bool
+
+
 class _Question:
     """One, however many wait for the answer."""
 
@@ -61,14 +73,18 @@ class Leaving:
         self._places = asyncio.Semaphore(_ASKED_AT_ONCE)
         """Taken while a person is being asked. Those who wait for the answer to the same question share its place."""
         self._news: dict[Opening, str] = {}
-        self._once: dict[Opening, None] = {}
-        """What the jail is opened to for the running call alone."""
+        self._once: dict[Opening, bool] = {}
+        """What the jail is opened to for the running call alone, each with whether a rule allows it."""
+        self._tunnels = WeakKeyDictionary[Tunnel, _Passed]()
         self._fitted: tuple[Shell, Openings] | None = None
         self.call_id = ""
         """The call whose command is in the shell; empty when none is."""
         self._goes_on = ""
         """That command, when it goes on in the background."""
         self._ending: asyncio.Task[None] | None = None
+        self._behind: dict[str, str] = {}
+        """Commands that go on in the background, each with the call that it was."""
+        self._closing: asyncio.Task[None] | None = None
 
     def begins(self, call_id: str) -> None:
         """A call is about to use the shell. What was said once to the one before is over."""
@@ -77,6 +93,7 @@ class Leaving:
             self._once = {}
             self._goes_on = ""
             self.call_id = call_id
+            self._close_tunnels()
 
     async def over(self, call_id: str) -> None:
         """The call has ended, and so has what was said once, also for what its command left running. A command that
@@ -91,10 +108,48 @@ class Leaving:
     def goes_on(self, background: str) -> None:
         """The running call's command, in the background."""
         self._goes_on = background
+        self._behind[background] = self.call_id
 
     def ended_behind(self, background: str) -> None:
+        if self._behind.pop(background, None) is not None:
+            self._close_tunnels()
         if background == self._goes_on:
             self._ending = asyncio.create_task(self.over(self.call_id))
+
+    def rules_changed(self) -> None:
+        """What they allow no longer is closed at once, whatever runs."""
+        self._close_tunnels()
+        over = [each for each, by_rule in self._once.items() if by_rule and not self._is_allowed(each)]
+        for opening in over:
+            del self._once[opening]
+        if self._fitted is not None and self._ports_to_close(self._fitted[1]):
+            self._closing = asyncio.create_task(self._close_ports())
+
+    def _ports_to_close(self, fitted: Openings) -> bool:
+        return not set(fitted.ports) <= set(self.openings.ports)
+
+    async def _close_ports(self) -> None:
+        """Without waiting for the command that runs: what has to be mounted is for the next one."""
+        jail = self._session.runtime.jail
+        if self._fitted is None or not isinstance(jail, OpenableJail):
+            return
+        shell, fitted = self._fitted
+        ports = tuple(port for port in fitted.ports if port in self.openings.ports)
+        self._fitted = (shell, msgspec.structs.replace(fitted, ports=ports))
+        await jail.refit(self._session.id, self._fitted[1])
+
+    def _close_tunnels(self) -> None:
+        for tunnel, passed in list(self._tunnels.items()):
+            runs = not passed.scope or passed.scope in (self.call_id, *self._behind.values()) or passed.by_program
+            if not (passed.once and runs) and not self._is_allowed(passed.opening):
+                del self._tunnels[tunnel]
+                tunnel.close()
+
+    def _is_allowed(self, opening: Opening) -> bool:
+        return self._decided(opening).kind == "allow"
+
+    def _decided(self, opening: Opening) -> Decision:
+        return self._session.permits.decide(opening.facts(self._session.info.cwd))
 
     def news(self) -> dict[str, str]:
         """What was refused since the last time: in a word for people, and as the model is told."""
@@ -152,7 +207,7 @@ class Leaving:
         itself its folders, too."""
         for opening in left_for(facts):
             if (seen or opening == ENGINE) and not jail.why_not(opening.kind, opening.subject):
-                self._once[opening] = None
+                self._once[opening] = False
 
     async def _open_folder(self, opening: Opening, command: str) -> None:
         if any(opening.subject == path or opening.subject.startswith(f"{path}/") for path, _ in self.openings.folders):
@@ -175,11 +230,17 @@ class Leaving:
         words = f"port {port} of this machine itself" if here else opening.subject
         what = "The command" if self.call_id else "What an earlier command left running"
         reason = reason or f"{what} wants to connect to {words}."
+        scope = program or self.call_id
         decision = await self.ask(opening, reason, program=program, never=tunnel.never)
-        return "" if decision.kind == "allow" else self._told_why(opening, decision.reason, program)
+        if decision.kind != "allow":
+            return self._told_why(opening, decision.reason, program)
+        runs = program or scope == self.call_id
+        once = not self._is_allowed(opening)
+        self._tunnels[tunnel] = _Passed(opening, scope if runs else "", once=once, by_program=bool(program))
+        return ""
 
     def _is_forbidden(self, opening: Opening) -> bool:
-        return self._session.permits.decide(opening.facts(self._session.info.cwd)).kind == "deny"
+        return self._decided(opening).kind == "deny"
 
     def _not_reached(self, opening: Opening, why: str, program: str) -> str:
         """What was said cannot be done."""
@@ -214,10 +275,12 @@ class Leaving:
         runs = program or (scope and scope == self.call_id)
         if not runs and decision.kind == "allow" and decision.rule.startswith("answer:"):
             return decision  # the call has ended: it holds for those who wait for it
-        self._remember(scope, opening, decision)
+        granted = session.permits.decide(facts)
+        by_rule = decision.kind == granted.kind == "allow"  # by an answer for longer, too, until it is taken back
+        self._remember(scope, opening, granted if by_rule else decision)
         by_mount = opening.kind != "network" or own_port(opening.subject)
         if decision.kind == "allow" and runs and not program and by_mount:
-            self._once[opening] = None
+            self._once[opening] = by_rule
         return decision
 
     def _remember(self, scope: str, opening: Opening, decision: Decision) -> None:
@@ -300,6 +363,7 @@ class Leaving:
     async def close(self) -> None:
         """Whoever waits is refused."""
         tasks = [question.task for question in self._questions.values()]
+        tasks += [task for task in (self._closing,) if task is not None]
         for task in tasks:
             task.cancel()
         if tasks:

@@ -91,6 +91,7 @@ class Permits:
         self._rules = self._found
         for grant in (*self.granted, *self._for_turn):
             self._rules = self._rules.granting(grant.rule)
+        self.leaving.rules_changed()
 
     def may_read(self, path: str) -> bool:
         """What a call comes across, without having named it: in no mode, unless somebody allowed just that."""

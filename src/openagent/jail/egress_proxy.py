@@ -7,6 +7,7 @@ leads, so that they are asked about that, and that the connection goes there and
 
 import asyncio
 import contextlib
+import functools
 import re
 import socket
 from collections.abc import Coroutine, Mapping, Sequence
@@ -108,6 +109,8 @@ class EgressProxy:
         self._names = {name.lower().rstrip("."): address for name, address in (names or {}).items()}
         self._servers: list[asyncio.Server] = []
         self._forwarded: dict[int, asyncio.Server] = {}
+        self._through: dict[int, set[asyncio.StreamWriter]] = {}
+        """By which forwarded port connections came."""
         self._connections: set[asyncio.StreamWriter] = set()
         self._closed = False
 
@@ -126,7 +129,10 @@ class EgressProxy:
                     return
                 await self._join(reader, writer, await _connect_to(OWN_ADDRESSES, port), b"", b"")
 
+            through = self._through.setdefault(port, set())
+            through.add(writer)
             await self._attended(writer, to_the_host())
+            through.discard(writer)
 
         self._forwarded[port] = await asyncio.start_server(handle, sock=listening)
 
@@ -135,7 +141,10 @@ class EgressProxy:
         return list(self._forwarded)
 
     def stop_forwarding(self, port: int) -> None:
+        """Also what goes through it now."""
         self._forwarded.pop(port).close()
+        for writer in self._through.pop(port, ()):
+            _cut(writer)
 
     def close(self) -> None:
         self._closed = True
@@ -184,16 +193,20 @@ class EgressProxy:
             )
         if not (_NAME.fullmatch(host) or address_of(host) is not None) or not 0 < port < 65536:
             raise _Refused("This is no host and port.")
-        early, outer = await self._reached(await find(host, port, self._names, self._never), reader)
+        destination = await find(host, port, self._names, self._never)
+        tunnel = Tunnel(also=destination.also, never=destination.never)
+        early, outer = await self._reached(destination, tunnel, reader)
         reply = b"HTTP/1.1 200 Connection established\r\n\r\n" if method == "CONNECT" else b""
+        tunnel.cut = functools.partial(_cut, writer, outer[1])
+        if tunnel.closed:
+            tunnel.cut()
         await self._join(reader, writer, outer, reply, opening + early)
 
     async def _reached(
-        self, destination: Destination, reader: asyncio.StreamReader
+        self, destination: Destination, tunnel: Tunnel, reader: asyncio.StreamReader
     ) -> tuple[bytes, tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
         """What was sent meanwhile, and the connection: to an address that was looked at, whatever a name stands for by
         now."""
-        tunnel = Tunnel(also=destination.also, never=destination.never)
         refusal, early = await self._asked(destination, tunnel, reader)
         if refusal or destination.never:
             raise _Refused(refusal or f"{destination.never}.")
@@ -244,6 +257,11 @@ class EgressProxy:
         finally:
             self._connections.discard(outer_writer)
             outer_writer.close()
+
+
+def _cut(*writers: asyncio.StreamWriter) -> None:
+    for writer in writers:
+        writer.transport.abort()
 
 
 def _answer(writer: asyncio.StreamWriter, status: str, text: str) -> None:

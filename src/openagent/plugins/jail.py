@@ -30,6 +30,13 @@ class Tunnel:
         self.never = never
         self.refuse: Callable[[str], str] = lambda why: f"{why}."
         """Called when it was allowed, and cannot be made all the same. Returns it in words."""
+        self.closed = False
+        self.cut: Callable[[], None] = lambda: None
+
+    def close(self) -> None:
+        """What allowed it is over."""
+        self.closed = True
+        self.cut()
 
 
 class AskHost(Protocol):

@@ -1,5 +1,6 @@
 """After a hostile session the person's own git runs nothing, wherever they look."""
 
+import asyncio
 import os
 import re
 import subprocess
@@ -168,18 +169,21 @@ def test_the_same_holds_where_a_files_mode_does() -> None:
     assert f"{len(PLOTS) + 1} passed" in told
 
 
-async def test_a_process_that_a_command_left_behind_plants_nothing_that_stays(tmp_path: Path) -> None:
+async def test_a_process_that_a_command_left_behind_plants_nothing(tmp_path: Path) -> None:
     workspace, env, canary = tmp_path / "workspace", _env(tmp_path), tmp_path / "canary"
     _begin(workspace, "repository", env)
     make = "git init -q sub; git -C sub -c user.name=x -c user.email=x commit -q --allow-empty -m x; git add sub"
-    later = f"(sleep 0.2; git config -f sub/.git/config core.fsmonitor 'touch {canary} #') >/dev/null 2>&1 &"
+    plant = f"git config -f sub/.git/config core.fsmonitor 'touch {canary} #'; rm -rf sub/.git"
+    later = f"(until [ -e go ]; do sleep 0.01; done; {plant}; echo tried > tried) >/dev/null 2>&1 &"
     async with house(tmp_path, [shell(f"{make}; {later}"), {"text": "done"}]) as h, await h.client() as client:
         session = await client.create_session(str(workspace), model="compatible/scripted", mode="full")
         attachment = await client.attach(session.id)
         await client.send(session.id, "go")
-        seen = await until(attachment, lambda event: isinstance(event, ErrorRaised))
-    assert isinstance(told := seen[-1], ErrorRaised)
-    assert "core.fsmonitor" in told.error.message
+        await attachment.until_turn_ends()
+        (workspace / "go").touch()
+        while not (workspace / "tried").exists():
+            await asyncio.sleep(0.01)
+        assert "fsmonitor" not in (workspace / "sub/.git/config").read_text()
     _git(workspace, "status", env=env)
     assert not canary.exists()
 

@@ -10,7 +10,7 @@ import pytest
 from openagent.plugins.workspace import Caller
 from openagent.protocol.undo import ChangedFile
 from openagent.workspace.checkpoints import GitCheckpoints
-from openagent.workspace.git_guard import Disarmed
+from openagent.workspace.git_guard import Disarmed, NoJails
 from openagent.workspace.writes import WorkspaceWrites
 from tests.workspace.trees import git, manifest
 
@@ -111,15 +111,16 @@ async def test_what_the_journal_had_no_place_for_is_written_later(home: Path, wo
 async def test_a_defect_of_the_check_of_repositories_costs_nothing_of_undo(home: Path, workspace: Path) -> None:
     told: list[Disarmed] = []
 
-    def defective(repository: Path) -> bool:
-        if "made" in repository.parts:
-            raise ValueError(f"nothing is known of {repository}")
-        return True
+    class Defective(NoJails):
+        def is_walled(self, place: Path) -> bool | None:
+            if "made" in place.parts:
+                raise ValueError(f"nothing is known of {place}")
+            return True
 
     writes = WorkspaceWrites(
         home,
         GitCheckpoints(home),
-        is_walled=defective,
+        jails=Defective(),
         on_disarmed=lambda _session, found, _kept: told.extend(found),
     )
     before = _fill(workspace)

@@ -10,7 +10,7 @@ import pytest
 from openagent.plugins.workspace import Caller, Restored
 from openagent.workspace.checkpoints import GitCheckpoints
 from openagent.workspace.copies import WorkspaceCopies
-from openagent.workspace.git_guard import GitGuard
+from openagent.workspace.git_guard import GitGuard, NoJails
 from openagent.workspace.scan import Limits
 from openagent.workspace.tree import shown
 from openagent.workspace.writes import WorkspaceWrites
@@ -188,7 +188,7 @@ async def test_what_a_crash_cut_off_in_two_sessions_belongs_to_neither_for_sure(
 
 
 def test_a_look_between_calls_finds_nothing_in_a_workspace_that_is_gone(workspace: Path, home: Path) -> None:
-    guard = GitGuard(workspace, home, lambda _: False)
+    guard = GitGuard(workspace, home, NoJails(walled=False))
     shutil.rmtree(workspace)  # a copy that was merged while a round was on its way
     assert guard.look_at({b".git"}) == []
 

@@ -25,6 +25,7 @@ from openagent.jail.limits import ENTER_GROUPS, ControlGroup, Limits, make_contr
 from openagent.jail.mounts import knows_descriptors, mounts_of
 from openagent.jail.openings import exports, mounts, why_not
 from openagent.jail.ports import PortOpener
+from openagent.jail.processes import kill_tree
 from openagent.jail.reading import (
     FILTER_FILE,
     READING_ENV,
@@ -217,6 +218,7 @@ class BwrapJail:
         finally:
             for fd in launch.fds:
                 os.close(fd)
+        _stops(launch, process.pid)
         ending = asyncio.get_running_loop().create_task(process.wait())
         self._endings.add(ending)
         ending.add_done_callback(self._endings.discard)
@@ -230,7 +232,7 @@ class BwrapJail:
         workspace = checked_workspace(workspace)
         host, _ = await asyncio.gather(self._look_at_host(), self._survey.of(workspace))
         launch = self._launch(host, workspace, None, None, own_session=False, ask=ask, read_only=read_only)
-        return await start_on_terminal(
+        terminal = await start_on_terminal(
             (*launch.argv, "bash", "-c", f"{launch.setup}\nPS1={shlex.quote(PROMPT)} exec bash --noprofile --norc -i"),
             env={**self._environment(host), **TERMINAL_ENV},
             cwd="/",
@@ -238,6 +240,8 @@ class BwrapJail:
             fds=launch.fds,
             on_end=launch.on_end,
         )
+        _stops(launch, terminal.pid)
+        return terminal
 
     async def _look_at_host(self) -> _Host:
         bwrap = shutil.which("bwrap")
@@ -441,6 +445,12 @@ class BwrapJail:
             (f"/etc/{name}", os.open(f"/etc/{name}", os.O_RDONLY)) for name in names if os.path.isfile(f"/etc/{name}")
         ]
         return copies
+
+
+def _stops(launch: Launch, pid: int) -> None:
+    if launch.wall_repair is not None:
+        standing = launch.wall_repair.standing
+        standing.first, standing.stop = lambda: pid, functools.partial(kill_tree, pid)
 
 
 def _unseen(paths: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import logging
 import os
 import re
@@ -239,6 +240,8 @@ class ContainerEnclosure(Enclosure):
         self._unsent: list[bytes] = []
         self._walls = plan.walls
         self._standing = Standing(plan.workspace, self._walls)
+        self._standing.first = lambda: self.pid
+        self._standing.stop = functools.partial(self._loop.call_soon_threadsafe, self.kill)
         self.wall_repair = WallRepair(self._standing, self._walls, read_only=plan.read_only)
         self._write_launcher(plan.setup)
         plan.write_files(self.outer_pipes)

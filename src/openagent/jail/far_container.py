@@ -11,6 +11,7 @@ is no network but the whole one), and see that a command has made its shell deaf
 
 import asyncio
 import contextlib
+import functools
 import os
 import re
 from collections.abc import Coroutine, Sequence
@@ -111,6 +112,7 @@ class FarEnclosure(Enclosure):
         self._had_repository = plan.read_only or (plan.workspace / ".git").exists()
         self._walled = {wall.path: _identity(wall.path) for wall in self._walls if _can_fall(wall)}
         self._standing = Standing(plan.workspace, self._walls)
+        self._standing.stop = functools.partial(self._loop.call_soon_threadsafe, self.kill)
         plan.write_files(self.outer_pipes)
         (self.outer_pipes / "setup").write_text(plan.limits_script)
         self._write_unreadable()

@@ -10,10 +10,11 @@ import os
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from openagent.jail.processes import children_of, descendants, freeze_tree, is_in_use, thaw
 from openagent.plugins.worktrees import common_directory, named_by
 
 _MOST_WHOLE = 24
@@ -142,6 +143,14 @@ class Standing:
 
     def __init__(self, workspace: Path, walls: Sequence[Wall]) -> None:
         self.workspace = workspace
+        self.first: Callable[[], int] = lambda: 0
+        """The process that all others in the jail are below; 0 where there is none on this machine."""
+        self.has_shells = False
+        """It holds nothing but shells of a session, and what these run."""
+        self.stop: Callable[[], object] = lambda: None
+        """Ends all that runs in the jail; from any thread."""
+        self.raise_walls: Callable[[Sequence[Wall]], None] = lambda _walls: None
+        """Puts them up in the jail; from any thread."""
         self._closed: set[Path] = set()
         self._needed: list[Path] = []
         self.add(walls)
@@ -175,8 +184,73 @@ _standing: list[Standing] = []
 def is_walled(place: Path) -> bool | None:
     """Of a `.git` or another repository: whether no open jail reaches it in a way that could harm whoever uses it
     outside. None: no jail is open there at all."""
-    around = [standing for standing in _standing if _is_inside(place, standing.workspace)]
+    around = [standing for standing in tuple(_standing) if _is_inside(place, standing.workspace)]
     return all(standing.holds(place) for standing in around) if around else None
+
+
+class OpenJails:
+    """What can be done about the open jails that could change what git would run at a place. From any thread."""
+
+    def is_walled(self, place: Path) -> bool | None:
+        return is_walled(place)
+
+    @contextlib.contextmanager
+    def held(self, place: Path) -> Generator[Callable[[], None]]:
+        """Nothing moves in them meanwhile. What is given puts up walls around the place in those in which anything runs
+        now, as around what was there before the jail."""
+        around = _around_place(place)
+        busy = [each for each in around if _is_busy(each)]
+        frozen: list[int] = []
+
+        def wall_off() -> None:
+            if os.path.realpath(place) == str(place):
+                for standing in busy:
+                    standing.raise_walls(_walls_of(standing.workspace, place))
+
+        try:
+            for standing in around:
+                if first := standing.first():
+                    frozen += freeze_tree(first)
+            yield wall_off
+        finally:
+            thaw(frozen)
+
+    def are_busy(self, place: Path) -> bool:
+        """Whether anything runs in them besides shells that wait for a command."""
+        return any(map(_is_busy, _around_place(place)))
+
+    def hold_on_to(self, place: Path) -> bool:
+        """Whether something got hold of it before its walls were put up, which it then passes by."""
+        return any(
+            not first or any(is_in_use(pid, str(place)) for pid in (first, *descendants(first)))
+            for first in (each.first() for each in tuple(_standing) if _is_inside(place, each.workspace))
+        )
+
+    def stop(self, place: Path) -> None:
+        for standing in _around_place(place):
+            standing.stop()
+
+
+def _around_place(place: Path) -> list[Standing]:
+    return [each for each in tuple(_standing) if _is_inside(place, each.workspace) and not each.holds(place)]
+
+
+def _is_busy(standing: Standing) -> bool:
+    """Bubblewrap outside, bubblewrap inside, the launcher, one of its own for each shell, the shell: what is below, or
+    lost its parent, is a command's."""
+    first = standing.first()
+    if not first or not standing.has_shells:
+        return True
+    inside = children_of(first)
+    launchers = [pid for each in inside for pid in children_of(each)]
+    shells = [shell for launcher in launchers for own in children_of(launcher) for shell in children_of(own)]
+    return len(inside) != 1 or len(launchers) != 1 or any(children_of(shell) for shell in shells)
+
+
+def _walls_of(workspace: Path, place: Path) -> list[Wall]:
+    if place.name == ".git":
+        return list(_around(workspace, place, whole=True))
+    return list(_repository(workspace, place)) if is_git_directory(place) else []
 
 
 def _content_of_stand_in(path: Path) -> bytes | None:

@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from openagent.protocol.metrics import JailUse
@@ -110,7 +110,7 @@ class _Family(NamedTuple):
     @classmethod
     def below(cls, root: int) -> "_Family":
         if _has_proc():
-            return cls(_children, start_ticks)
+            return cls(children_of, start_ticks)
         listed = _listed()
         below: dict[int, list[int]] = {}
         for pid, (parent, group, _, _) in listed.items():
@@ -127,6 +127,25 @@ class _Family(NamedTuple):
         return cls(children, start)
 
 
+def is_in_use(pid: int, place: str) -> bool:
+    """Whether a process works in a folder, or holds it or something in it open."""
+    within = f"{place}/"
+    with contextlib.suppress(OSError):
+        held = [f"/proc/{pid}/cwd", *(f"/proc/{pid}/fd/{name}" for name in os.listdir(f"/proc/{pid}/fd"))]
+        if any(f"{_leads_to(link)}/".startswith(within) for link in held):
+            return True
+        with open(f"/proc/{pid}/maps", encoding="utf-8", errors="surrogateescape") as maps:
+            return any(within in line for line in maps)
+    return False
+
+
+def _leads_to(link: str) -> str:
+    try:
+        return os.readlink(link)
+    except OSError:
+        return ""
+
+
 def descendants(root: int) -> list[int]:
     """Every process below `root`, parents first."""
     found: list[int] = []
@@ -139,7 +158,7 @@ def descendants(root: int) -> list[int]:
     return found
 
 
-def _children(pid: int) -> list[int]:
+def children_of(pid: int) -> list[int]:
     if not _kernel_lists_children():
         return [child for child in _all_processes() if _parent(child) == pid]
     children: list[int] = []
@@ -246,8 +265,8 @@ def _started_after(moment: Moment, root: int, leaving_out: Collection[int], spar
     return found
 
 
-def kill_tree(root: int) -> None:
-    """Stops everything before it kills anything: a script whose child dies would go on with its next line."""
+def freeze_tree(root: int) -> list[int]:
+    """Whom it stopped: parents before their children."""
     stopped: list[int] = []
     for _ in range(_MAX_PASSES):
         running = [pid for pid in (root, *descendants(root)) if pid not in stopped]
@@ -256,5 +275,16 @@ def kill_tree(root: int) -> None:
         for pid in running:
             send_signal(pid, signal.SIGSTOP)
         stopped += running
-    for pid in stopped:
+    return stopped
+
+
+def thaw(stopped: Sequence[int]) -> None:
+    """Children first: a shell that goes on before its child does would say that the child was stopped."""
+    for pid in reversed(stopped):
+        send_signal(pid, signal.SIGCONT)
+
+
+def kill_tree(root: int) -> None:
+    """Stops everything before it kills anything: a script whose child dies would go on with its next line."""
+    for pid in freeze_tree(root):
         send_signal(pid, signal.SIGKILL)

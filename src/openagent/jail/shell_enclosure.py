@@ -314,6 +314,9 @@ class ProcessEnclosure(Enclosure):
                 os.close(fd)
         self._after = launch.on_end
         self.wall_repair = launch.wall_repair
+        if self.wall_repair is not None:
+            standing = self.wall_repair.standing
+            standing.has_shells, standing.first, standing.stop = True, lambda: self.pid, self.kill
         assert process.stderr is not None
         os.set_blocking(process.stderr.fileno(), False)
         self._loop.add_reader(process.stderr.fileno(), self._read_stderr)

@@ -49,6 +49,10 @@ class PtyProcess:
         with contextlib.suppress(OSError):
             set_size(self._master, columns, rows)
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     async def wait(self) -> int:
         """The exit code, when the program has ended and its last output was heard."""
         code = await self._process.wait()

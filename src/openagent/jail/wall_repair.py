@@ -72,7 +72,7 @@ class WallRepair:
         self._to_hold = set(self._held)
         self._writable = {wall.path for wall in walls if wall.writable}
         self._unbounded = tuple(in_memory)
-        self._standing = standing
+        self.standing = standing
         self._workspace = workspace = standing.workspace
         self._walls = [
             wall
@@ -80,6 +80,7 @@ class WallRepair:
             if not (wall.writable or wall.emptied or wall.path in self._held) and not wall.path.is_dir()
         ]
         self._repository = read_only or any(wall.path == workspace / ".git" for wall in walls)
+        standing.raise_walls = self.raise_now
         self._pid = 0
         self._bounding: asyncio.Task[None] | None = None
 
@@ -98,11 +99,23 @@ class WallRepair:
         if not self._repository and (self._workspace / ".git").exists():
             self._repository = True
             new = git_walls(self._workspace)
-            self._walls += [wall for wall in new if not wall.writable and not wall.path.is_dir()]
+            self._keep(new)
             fallen = [*new, *(wall for wall in fallen if wall not in new)]
         if fallen:
             await self._order([_raising(wall) for wall in fallen])
-            self._standing.add(new)
+            self.standing.add(new)
+
+    def raise_now(self, walls: Sequence[Wall]) -> None:
+        """From another thread than the event loop's, while nothing moves inside."""
+        self._pid = self._pid or _inner(self.standing.first())
+        if complaint := _carry_out(self._told([_raising(wall) for wall in walls])):
+            raise _cannot(complaint)
+        self._repository = self._repository or any(wall.path == self._workspace / ".git" for wall in walls)
+        self._keep(walls)
+        self.standing.add(walls)
+
+    def _keep(self, walls: Sequence[Wall]) -> None:
+        self._walls += [wall for wall in walls if not wall.writable and not wall.path.is_dir()]
 
     def hold(self, paths: Sequence[Path]) -> None:
         """From the next command on: these, and no others."""
@@ -150,11 +163,13 @@ class WallRepair:
             return False  # it is not there any more, or the jail is not
 
     async def _order(self, orders: Sequence[tuple[str, str, str]]) -> None:
-        told = json.dumps((self._pid, orders)).encode()
         # A thread waits for it: the event loop may be closed while it is at work.
-        complaint = await asyncio.to_thread(_carry_out, told)
+        complaint = await asyncio.to_thread(_carry_out, self._told(orders))
         if complaint and _is_there(self._pid):
             raise _cannot(complaint)
+
+    def _told(self, orders: Sequence[tuple[str, str, str]]) -> bytes:
+        return json.dumps((self._pid, orders)).encode()
 
 
 def _carry_out(orders: bytes) -> str:

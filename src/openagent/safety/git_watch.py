@@ -14,6 +14,10 @@ from openagent.protocol.messages import NotePart, ToolCallPart
 from openagent.workspace.git_guard import Disarmed
 
 _SHOWN = 8
+_STOPPED = (
+    "Something in the jail armed {place} again each time, so all that ran in the jail was stopped, also in the "
+    "background."
+)
 
 
 class GitWatch:
@@ -38,6 +42,7 @@ class GitWatch:
         if loaded is None:
             return
         out, left = _lines(found, left=False), _lines(found, left=True)
+        stopped = [each.path for each in found if each.stopped]
         said: list[str] = []
         if out:
             said.append(f"A command changed what git would run outside the jail. It was taken out: {out}.")
@@ -45,10 +50,14 @@ class GitWatch:
             said.append(
                 f"A command left something in git's own files that can run programs or reach elsewhere: {left}."
             )
+        if stopped:
+            said.append(_STOPPED.format(place=stopped[0]))
         hint = "Look at it before you go on with git there."
         if out:
             hint = f"{hint} The originals are in {kept}."
-        audit = [entry("git_metadata", each.path, what=each.what, left=each.left) for each in found]
+        audit = [
+            entry("git_metadata", each.path, what=each.what, left=each.left, stopped=each.stopped) for each in found
+        ]
         error = ErrorInfo("permission_denied", " ".join(said), hint=hint)
         loaded.post(ErrorRaised(error=error), audit=audit)
 
@@ -73,10 +82,12 @@ def _told(found: Sequence[Disarmed]) -> str:
         text += f" Programs named there would run outside the jail, so these were taken out again: {out}."
     if left := _lines(found, left=True):
         text += f" Left as it is: {left}."
+    if stopped := [each.path for each in found if each.stopped]:
+        text += " " + _STOPPED.format(place=stopped[0])
     return text
 
 
 def _lines(found: Sequence[Disarmed], *, left: bool) -> str:
-    shown = [str(each) for each in found if each.left is left]
+    shown = list(dict.fromkeys(str(each) for each in found if each.left is left and not each.stopped))
     more = f"; and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
     return "; ".join(shown[:_SHOWN]) + more

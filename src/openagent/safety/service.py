@@ -6,7 +6,7 @@ from pathlib import Path
 from openagent.config.cache import ConfigCache
 from openagent.daemon.daemon import Handler
 from openagent.daemon.manager import SessionManager
-from openagent.jail.git_walls import is_walled
+from openagent.jail.git_walls import OpenJails
 from openagent.plugins.store import Store
 from openagent.policy.decision import decide
 from openagent.policy.facts import CallFacts
@@ -17,6 +17,7 @@ from openagent.safety.policy import PolicyService, TrustService
 from openagent.safety.rule_files import RuleFiles
 from openagent.workspace.checkpoints import GitCheckpoints
 from openagent.workspace.copies import WorkspaceCopies
+from openagent.workspace.git_guard import NoJails
 from openagent.workspace.writes import WorkspaceWrites
 
 
@@ -30,7 +31,7 @@ class Safety:
         self.writes = WorkspaceWrites(
             home,
             self.checkpoints,
-            is_walled=is_walled if jailed else lambda _repository: True,
+            jails=OpenJails() if jailed else NoJails(),
             on_disarmed=git_watch.disarmed,
         )
         self.workspaces = WorkspaceCopies(home, self.checkpoints, self.writes)

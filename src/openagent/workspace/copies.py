@@ -29,7 +29,7 @@ from openagent.workspace.copying import (
 )
 from openagent.workspace.diffs import tree_changes
 from openagent.workspace.git import BlobReader
-from openagent.workspace.git_guard import Disarmed, GitGuard
+from openagent.workspace.git_guard import Disarmed, GitGuard, NoJails
 from openagent.workspace.merge import Plan, folder_of, nodes_of, plan_merge, text_merger
 from openagent.workspace.merge_settled import settle, version_of
 from openagent.workspace.quota import enforce, measure
@@ -264,7 +264,7 @@ class WorkspaceCopies:
 
     def _disarm(self, folder: Path) -> list[Disarmed]:
         self._restoring.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return GitGuard(folder, self._restoring, lambda _repository: False).look_everywhere()
+        return GitGuard(folder, self._restoring, NoJails(walled=False)).look_everywhere()
 
     async def gc(self, sessions: Collection[str], *, keep: int = 200) -> WorkspacesCollected:
         alive = {*sessions, _MERGES}

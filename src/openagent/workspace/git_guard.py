@@ -9,12 +9,14 @@ import logging
 import os
 import re
 import stat
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
+from typing import Protocol
 
 from msgspec import Struct, field
 
@@ -29,7 +31,7 @@ from openagent.filesystem.beneath import (
 )
 from openagent.protocol.errors import OpenAgentError
 from openagent.workspace.git import run_git
-from openagent.workspace.git_harmless import Setting, is_harmless, parsed, written
+from openagent.workspace.git_harmless import Setting, is_harmless, parsed, plainly, written
 from openagent.workspace.states import Change
 from openagent.workspace.tree import Folder, join
 from openagent.workspace.watch import Touched
@@ -38,6 +40,7 @@ _DOT_GIT = b".git"
 _SETTINGS = (b"config", b"config.worktree")
 _TELLS_A_REPOSITORY = frozenset((b"HEAD", b"config", b"config.worktree", b"commondir", b"objects", b"refs"))
 _LARGEST = 1 << 20
+_MOST_PARSED = 64
 _DISARMED = b".disarmed"
 _GITLINK = b"\x00\x00\xe0\x00"
 """The mode of an entry of the index that stands for another repository."""
@@ -69,52 +72,146 @@ class Disarmed(Struct, frozen=True):
     what: str
     left: bool = False
     """It was only told."""
+    stopped: bool = False
+    """It was done so often that what ran in the jail was ended."""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.what}"
 
 
-class GitGuard:
-    """Blocks: it reads files, and runs git to read settings. Whoever uses it holds the store's lock."""
+class Jails(Protocol):
+    """Those that are open, as far as they could change what git would run at a place."""
 
-    def __init__(self, workspace: Path, store: Path, is_walled: Callable[[Path], bool | None]) -> None:
+    def is_walled(self, place: Path) -> bool | None:
+        """False: they could. None: none is open there at all."""
+        ...
+
+    def held(self, place: Path) -> AbstractContextManager[Callable[[], None]]:
+        """Keeps them from going on, and gives what keeps them out for good."""
+        ...
+
+    def are_busy(self, place: Path) -> bool:
+        """Whether anything runs in them."""
+        ...
+
+    def hold_on_to(self, place: Path) -> bool:
+        """Whether something in them passes by the walls of the place."""
+        ...
+
+    def stop(self, place: Path) -> None: ...
+
+
+class NoJails:
+    """Where nothing is jailed: whatever is done is the person's own."""
+
+    def __init__(self, *, walled: bool = True) -> None:
+        self._walled = walled
+
+    def is_walled(self, place: Path) -> bool | None:
+        del place
+        return self._walled
+
+    def held(self, place: Path) -> AbstractContextManager[Callable[[], None]]:
+        del place
+        return nullcontext(lambda: None)
+
+    def are_busy(self, place: Path) -> bool:
+        del place
+        return False
+
+    def hold_on_to(self, place: Path) -> bool:
+        del place
+        return False
+
+    def stop(self, place: Path) -> None: ...
+
+
+class GitGuard:
+    """Blocks: it reads files, and runs git to read settings. One thread at a time is at work."""
+
+    def __init__(self, workspace: Path, store: Path, jails: Jails) -> None:
+        self._jails = jails
         self._workspace = workspace
         self._store = store
-        self._is_walled = is_walled
         self._known: dict[bytes, Metadata] = {}
+        self._at_work = threading.RLock()
+        self._walled_off = set[bytes]()
+        """Of these, what has walls by now."""
+        self._made = set[bytes]()
+        """What changed where no wall stood."""
+        self._parsed: dict[bytes, list[Setting] | None] = {}
         self.kept = store / "disarmed"
         """What was taken out, as it was."""
 
     def learn(self, tree: Folder, paths: Collection[bytes] | None = None) -> None:
         """What is there, and nobody's call changed: the person's own. `paths` are the only ones that may be others."""
-        with opened_root(self._workspace) as root:
+        with self._at_work, opened_root(self._workspace) as root:
             places = {b".git", *_in_tree(tree, b""), *self._within(root)} if paths is None else set(paths)
             if paths is None:
                 self._known.clear()
+                self._made.clear()
+                self._walled_off.clear()
             for place in places:
                 self._known[place] = self._read(root, place)
 
     def look(self, tree: Folder, changes: Collection[Change], *, repository: bool, all_of_it: bool) -> list[Disarmed]:
         """After a call that may have written."""
-        with opened_root(self._workspace) as root:
+        with self._at_work, opened_root(self._workspace) as root:
             places = set(_in_tree(tree, b"")) if all_of_it else set(_named_in(changes))
             if repository or all_of_it:
-                places |= {b".git", *self._gitlinks(), *self._within(root)}
+                places |= {b".git", *self.gitlinks(), *self._within(root)}
             found: list[Disarmed] = []
             for place in sorted(places):  # all of them: what is passed over is what somebody would hide behind many
                 found += self._looked_at(root, place)
             return found
 
     def look_at(self, places: Collection[bytes]) -> list[Disarmed]:
-        """Between calls, when what a call left running may still be at work, and the workspace may be gone: a copy that
-        was merged, for one."""
-        with suppress(FileNotFoundError, NotADirectoryError), opened_root(self._workspace) as root:
+        """While commands, or what they left behind, are at work. The workspace may be gone: a copy that was merged, for
+        one."""
+        with suppress(FileNotFoundError, NotADirectoryError), self._at_work, opened_root(self._workspace) as root:
             return [found for place in sorted(places) for found in self._looked_at(root, place)]
         return []
 
+    def look_for_the_first_time(self, places: Collection[bytes]) -> list[Disarmed]:
+        """What is there when no jail is open yet, or stands behind walls, is the person's own."""
+        with suppress(FileNotFoundError, NotADirectoryError), self._at_work, opened_root(self._workspace) as root:
+            for place in [each for each in places if each not in self._known]:
+                now = self._read(root, place)
+                if self._jails.is_walled(self._workspace / os.fsdecode(place)) is not False:
+                    self._known[place] = now
+        return self.look_at(places)
+
+    @property
+    def has_new(self) -> bool:
+        return not self._made <= self._walled_off
+
+    def wall_off(self) -> list[Disarmed]:
+        """When a command is over: what was made gets its walls before anybody meets it, where something still runs that
+        could change it. Where nothing does, it can be deleted and configured by the next command."""
+        found: list[Disarmed] = []
+        with (
+            suppress(FileNotFoundError, NotADirectoryError),
+            self._at_work,
+            opened_root(self._workspace) as root,
+        ):
+            for place in sorted(self._made - self._walled_off):
+                path = self._workspace / os.fsdecode(place)
+                if self._read(root, place) == _NOTHING:
+                    self._made.discard(place)
+                elif self._jails.is_walled(path) is not False:
+                    self._walled_off.add(place)
+                elif self._jails.are_busy(path):
+                    with self._jails.held(path) as wall_off:
+                        found += self._looked_at(root, place)
+                        if place not in self._walled_off:
+                            self._walled_off.add(place)
+                            self._put_up(place, wall_off)
+                    self._known[place] = self._read(root, place)
+        return found
+
     def is_open(self) -> bool:
         """Whether anything jailed could write here just now."""
-        return self._is_walled(self._workspace / "any") is False
+        return self._jails.is_walled(self._workspace / "any") is False
 
     def look_everywhere(self) -> list[Disarmed]:
         """At files that came from elsewhere: whatever is a repository among them."""
@@ -124,15 +221,16 @@ class GitGuard:
     def places_in(self, touched: Touched) -> set[bytes]:
         """What may be a repository of all that was touched and not looked at yet."""
         paths = {join(folder, name) for folder, names in touched.names.items() for name in names}
-        named = {place for path in paths for place in _places_on(path)}
+        named = {place for path in paths for place in places_on(path)}
         for folder in touched.subtrees:
-            named |= {folder, join(folder, _DOT_GIT), *_places_on(folder)}
-        return named | ({b".git", *self._gitlinks()} if touched.repository else set[bytes]())
+            named |= {folder, join(folder, _DOT_GIT), *places_on(folder)}
+        return named | ({b".git", *self.gitlinks()} if touched.repository else set[bytes]())
 
     def forget(self, changes: Collection[Change]) -> None:
         """What was learned of these was not the person's own after all."""
-        for place in _named_in(changes):
-            self._known.pop(place, None)
+        with self._at_work:
+            for place in _named_in(changes):
+                self._known.pop(place, None)
 
     def named_in(self, changes: Collection[Change]) -> set[bytes]:
         return set(_named_in(changes))
@@ -153,18 +251,29 @@ class GitGuard:
         return found
 
     def _look_at(self, root: int, place: bytes, *, followed: int = 0) -> Iterator[Disarmed]:
-        known = self._known.get(place, _NOTHING)
-        walled = self._is_walled(self._workspace / os.fsdecode(place))
+        known, path = self._known.get(place, _NOTHING), self._workspace / os.fsdecode(place)
+        walled = self._jails.is_walled(path)
         if not walled:
-            _make_listable(root, place)
+            make_listable(root, place)
         now = self._read(root, place)
+        if now == _NOTHING:
+            self._made.discard(place)
+            self._walled_off.discard(place)
+        elif not walled:
+            self._made.add(place)
         if now == known:
             return
-        if walled:
-            self._known[place] = now  # nobody inside can have done it
+        theirs = walled and not (place in self._made and self._jails.hold_on_to(path))
+        if theirs or self._is_plain(place, known, now):
+            self._known[place] = now
             return
         try:
-            yield from self._disarm(root, place, known, now, followed)
+            with self._jails.held(path) as wall_off:
+                found = list(self._disarm(root, place, known, self._read(root, place), followed))
+                if any(not each.left for each in found) and place not in self._walled_off:
+                    self._walled_off.add(place)
+                    self._put_up(place, wall_off)
+            yield from found
         except FileNotFoundError:
             return  # it is being changed right now: it is looked at again, and nothing of it is taken for known
         except OSError as problem:
@@ -172,6 +281,24 @@ class GitGuard:
             yield Disarmed(_shown(place), f"what git would run there could not be taken out ({why})", left=True)
             return
         self._known[place] = self._read(root, place)
+
+    def _is_plain(self, place: bytes, known: Metadata, now: Metadata) -> bool:
+        """Nothing is new that could run a program, which takes no time to see."""
+        if (now.link, now.others) != (known.link, known.others) or not now.hooks.items() <= known.hooks.items():
+            return False
+        if now.common not in (b"", known.common) and not self._leads_home(place, now.common):
+            return False
+        for name, content in now.settings.items():
+            settings = plainly(content) if content != known.settings.get(name) else []
+            if settings is None or not all(is_harmless(each) or self._is_home(place, each) for each in settings):
+                return False
+        return True
+
+    def _put_up(self, place: bytes, wall_off: Callable[[], None]) -> None:
+        try:
+            wall_off()
+        except Exception:  # the supervisor: what is armed again is disarmed again, and then ended
+            _log.warning("a repository got no walls", exc_info=True, extra={"place": _shown(place)})
 
     def _disarm(self, root: int, place: bytes, known: Metadata, now: Metadata, followed: int) -> Iterator[Disarmed]:
         shown = _shown(place)
@@ -201,10 +328,16 @@ class GitGuard:
     def _disarm_settings(
         self, root: int, place: bytes, name: bytes, content: bytes, before: bytes
     ) -> Iterator[Disarmed]:
-        settings = self._settings(content)
-        own = self._settings(before) or []
+        settings = plainly(content)
+        if settings is None:
+            with opened_folder(root, place) as folder:
+                _put(folder, name, b"")  # whoever runs git now must not wait for what git says of it
+            settings = self._settings(content)
+        own = plainly(before) or self._settings(before) or []
         kept = [each for each in settings or [] if is_harmless(each) or each in own or self._is_home(place, each)]
         if settings is not None and len(kept) == len(settings):
+            with opened_folder(root, place) as folder:
+                _put(folder, name, content)
             return
         self._keep(join(place, name), content)
         with opened_folder(root, place) as folder:
@@ -257,6 +390,13 @@ class GitGuard:
         """None: git cannot read them."""
         if not content.strip():
             return []
+        if content not in self._parsed:
+            if len(self._parsed) >= _MOST_PARSED:
+                self._parsed.clear()
+            self._parsed[content] = self._parse(content)
+        return self._parsed[content]
+
+    def _parse(self, content: bytes) -> list[Setting] | None:
         try:
             listing = run_git(
                 self._store, ["config", "--file", "-", "--no-includes", "--list", "--null"], stdin=content
@@ -280,12 +420,12 @@ class GitGuard:
                 if status is None:
                     return _NOTHING
                 if stat.S_ISLNK(status.st_mode):
-                    return Metadata(link=os.readlink(name, dir_fd=folder)) if _is_in_git(place) else _NOTHING
+                    return Metadata(link=os.readlink(name, dir_fd=folder)) if is_in_git(place) else _NOTHING
                 if not stat.S_ISDIR(status.st_mode):
                     # Any other file is none that git follows: it stands where a folder was that is gone.
                     return Metadata(link=_led_to(folder, name)) if name.lower() == _DOT_GIT else _NOTHING
                 with opened_folder(folder, name) as below:
-                    return _metadata(below) if _is_in_git(place) or _looks_bare(below) else _NOTHING
+                    return _metadata(below) if is_in_git(place) or _looks_bare(below) else _NOTHING
         except OSError:
             return _NOTHING
 
@@ -298,7 +438,7 @@ class GitGuard:
                 continue
             yield from (join(kind, name) for name in names)
 
-    def _gitlinks(self) -> Iterator[bytes]:
+    def gitlinks(self) -> Iterator[bytes]:
         """Where the person's `git status` goes by itself."""
         index = self._workspace / ".git" / "index"
         try:
@@ -314,7 +454,7 @@ class GitGuard:
                 yield join(entry.partition(b"\t")[2], _DOT_GIT)
 
 
-def _make_listable(root: int, place: bytes) -> None:
+def make_listable(root: int, place: bytes) -> None:
     """Git reads settings and runs hooks in folders that it may enter and not list; who looks after them must list."""
     if _lists_everything():
         return
@@ -405,7 +545,7 @@ def _path_in(content: bytes) -> bytes:
     return content.rstrip(b"\r\n").partition(b"\0")[0]
 
 
-def _is_in_git(place: bytes) -> bool:
+def is_in_git(place: bytes) -> bool:
     return _DOT_GIT in place.lower().split(b"/")
 
 
@@ -426,10 +566,10 @@ def _named_in(changes: Collection[Change]) -> Iterator[bytes]:
     for change in changes:
         if change.after is None:
             continue
-        yield from _places_on(change.path)
+        yield from places_on(change.path)
 
 
-def _places_on(path: bytes) -> Iterator[bytes]:
+def places_on(path: bytes) -> Iterator[bytes]:
     parts = path.split(b"/")
     for at, part in enumerate(parts):
         if part.lower() == _DOT_GIT:

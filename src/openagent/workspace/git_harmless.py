@@ -26,6 +26,8 @@ _HARMLESS = re.compile(
     r"|i18n\..*|help\.autocorrect|format\.pretty|worktree\.guessremote|checkout\.(?:defaultremote|guess|workers)",
     re.DOTALL,
 )
+_HEADING = re.compile(r'\[([A-Za-z0-9-]+)(?: "([^"\\\x00-\x1f\x7f]*)")?\]')
+_ENTRY = re.compile(r'\t([A-Za-z][A-Za-z0-9-]*) = ((?:[^"\\#;\s\x00-\x1f\x7f]+(?: [^"\\#;\s\x00-\x1f\x7f]+)*)?)')
 _RUNS_A_HELPER = re.compile(r"[^/:\s]+::.*|.*\s.*|-.*", re.DOTALL)
 """`ext::sh -c …` and its like."""
 
@@ -43,6 +45,20 @@ def is_harmless(setting: Setting) -> bool:
     if key.startswith(("remote.", "submodule.")) and key.endswith(("url", ".promisor")):
         return not _RUNS_A_HELPER.fullmatch(setting.value or "")
     return True
+
+
+def plainly(content: bytes) -> list[Setting] | None:
+    """The settings of a file that has them as git itself writes them. None: only git can tell."""
+    settings: list[Setting] = []
+    section = ""
+    for line in content.decode("utf-8", "surrogateescape").split("\n"):
+        if heading := _HEADING.fullmatch(line):
+            section = heading[1].lower() + ("" if heading[2] is None else f".{heading[2]}")
+        elif section and (entry := _ENTRY.fullmatch(line)):
+            settings.append(Setting(f"{section}.{entry[1].lower()}", entry[2]))
+        elif line:
+            return None
+    return settings
 
 
 def parsed(listing: bytes) -> list[Setting]:

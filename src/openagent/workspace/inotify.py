@@ -16,7 +16,7 @@ MOVED_FROM, MOVED_TO, CREATE, DELETE = 0x40, 0x80, 0x100, 0x200
 UNMOUNT, OVERFLOW, IGNORED = 0x2000, 0x4000, 0x8000
 IS_FOLDER = 0x40000000
 _ONLY_FOLDERS = 0x01000000
-_MASK = MODIFY | ATTRIB | CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE | _ONLY_FOLDERS
+EVERYTHING = MODIFY | ATTRIB | CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE
 """Closing tells of what was written through a mapping, which nothing else does."""
 _HEADER = struct.Struct("iIII")
 _BUFFER = 16 << 10
@@ -45,9 +45,12 @@ class Inotify:
         self.close = weakref.finalize(self, os.close, self._descriptor)
         """A user may have few of them: one that nobody uses any more is given back in any case."""
 
-    def add(self, folder: int) -> int:
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def add(self, folder: int, mask: int = EVERYTHING) -> int:
         """Watches an open folder; the same folder always has the same watch."""
-        watch: int = _libc.inotify_add_watch(self._descriptor, b"/proc/self/fd/%d" % folder, _MASK)
+        watch: int = _libc.inotify_add_watch(self._descriptor, b"/proc/self/fd/%d" % folder, mask | _ONLY_FOLDERS)
         if watch < 0:
             raise Unwatchable(os.strerror(ctypes.get_errno()))
         return watch

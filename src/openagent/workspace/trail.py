@@ -65,8 +65,6 @@ class Trail:
         self._unsaved_of: list[tuple[bytes, str]] = []
         self._unkept: frozenset[str] = frozenset()
         self.opened = False
-        self.events = 0
-        """How often the kernel had something to tell."""
         self.maker = ""
         """The one session whose calls may be at work, when it is one."""
         self.lost: list[tuple[bytes, str]] = []
@@ -117,16 +115,11 @@ class Trail:
         if self._watch is None:
             return Touched(everything=True)
         if news := self._watch.drain():
-            self.events += 1
             self._pending.add(news)
         if self._watch.is_of_another:
             self._begin_to_watch()
             self._pending.everything = True
         return self._pending
-
-    @property
-    def is_watched(self) -> bool:
-        return self._watch is not None
 
     def is_quick(self, touched: Touched) -> bool:
         """Whether looking takes no longer than a thread takes to start."""

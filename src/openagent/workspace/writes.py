@@ -5,6 +5,7 @@ command in the background, cannot be told apart and is marked as shared.
 """
 
 import asyncio
+import functools
 import logging
 import os
 from collections.abc import Callable, Collection, Sequence
@@ -18,8 +19,9 @@ from openagent.plugins.worktrees import common_directory
 from openagent.protocol.review import Review
 from openagent.protocol.undo import ChangedFile
 from openagent.workspace.checkpoints import GitCheckpoints
-from openagent.workspace.git_guard import Disarmed, GitGuard
+from openagent.workspace.git_guard import Disarmed, GitGuard, Jails, NoJails
 from openagent.workspace.journal import OTHERS, Entry
+from openagent.workspace.patrol import Patrol
 from openagent.workspace.review import revert, review_of
 from openagent.workspace.snapshots import Snapshot
 from openagent.workspace.states import Change, inside
@@ -31,7 +33,6 @@ from openagent.workspace.watch import Touched
 T = TypeVar("T")
 MAX_TRAILS = 32
 """Workspaces that are watched at the same time; the one that was not used for longest is let go."""
-_ROUND_S = 0.5
 _TOGETHER = "another session wrote at the same time"
 _BACKGROUND = "written while a command ran in the background"
 _CUT_OFF = "two sessions were cut off at the same time"
@@ -56,9 +57,13 @@ class Window:
     def goes_on(self, running: Callable[[], bool]) -> None:
         self._running = running
 
+    @property
+    def goes_on_later(self) -> bool:
+        return self._running is not None
+
     def leave(self) -> bool:
         """The call is over; whether something of it goes on in the background."""
-        self.in_background = self._running is not None
+        self.in_background = self.goes_on_later
         return self.in_background
 
     @property
@@ -77,9 +82,17 @@ class Start(NamedTuple):
 class Kept:
     """A workspace that is being watched."""
 
-    def __init__(self, trail: Trail, lock: asyncio.Lock, guard: GitGuard) -> None:
+    def __init__(
+        self,
+        trail: Trail,
+        lock: asyncio.Lock,
+        guard: GitGuard,
+        tell: Callable[["Kept", list[Disarmed]], None],
+        stop: Callable[[Path], None],
+    ) -> None:
         self.trail = trail
         self.guard = guard
+        self.patrol = Patrol(trail.store.workspace, guard, functools.partial(tell, self), stop)
         self.lock = lock
         self.root = os.fsencode(trail.store.workspace)
         self.windows: list[Window] = []
@@ -93,11 +106,14 @@ class Kept:
         self.explained: dict[bytes, object] = {}
         """What a session of another workspace around or inside this one wrote here."""
         self.claimed: tuple[str, int] | None = None
-        self.patrolled = False
         self.failed = False
         """The last look did not come to its end: nothing can be brought back."""
         self.shared: Path | None = None
         """The repository that the workspace is a work tree of. No copy of it is kept."""
+
+    def close(self) -> None:
+        self.patrol.close()
+        self.trail.close()
 
 
 class WorkspaceWrites:
@@ -107,20 +123,18 @@ class WorkspaceWrites:
         checkpoints: GitCheckpoints,
         *,
         watched: bool = True,
-        is_walled: Callable[[Path], bool | None] = lambda _repository: True,
+        jails: Jails = NoJails(),  # noqa: B008 -- it holds nothing
         on_disarmed: Callable[[str, list[Disarmed], Path], None] = lambda _session, _found, _kept: None,
     ) -> None:
         """`watched=False` compares everything at every look, as where the kernel does not tell what was touched.
-        `is_walled` tells of a repository whether calls cannot reach what git would run in it; None: nothing runs near
-        it. `on_disarmed` is called from any thread: session, what was done to its repositories, and where the originals
+        `on_disarmed` is called from any thread: session, what was done to its repositories, and where the originals
         are."""
         self._home = home
         self._watched = watched
         self._checkpoints = checkpoints
-        self._is_walled = is_walled
+        self._jails = jails
         self.origin_of: Callable[[Path], Path] = lambda workspace: workspace
         """Of a copy: the workspace it was made from."""
-        self._patrols: set[asyncio.Task[None]] = set()
         self._on_disarmed = on_disarmed
         self._kept: dict[Path, Kept] = {}
         self._reals: dict[str, tuple[tuple[int, int], str]] = {}
@@ -142,6 +156,8 @@ class WorkspaceWrites:
             except Exception as problem:  # the supervisor: the call runs, and what it writes is looked for afterwards
                 window.trouble = problem
             kept.windows.append(window)
+            if not exact and kept.trail.opened:
+                kept.patrol.begin()
         except BaseException:
             kept.lock.release()
             raise
@@ -186,13 +202,13 @@ class WorkspaceWrites:
                 kept.unseen.append(window)
                 raise
             self._write_what_waits(kept)
+            await self._wall_off(kept, window)
             return await self._save_start(kept, window)
         finally:
             if not window.leave():
                 kept.windows.remove(window)
             kept.windows = [each for each in kept.windows if not each.over]
             kept.lock.release()
-            self._patrol(kept)
 
     async def interrupted(self, workspace: Path, by: Caller) -> None:
         kept = self._keep(workspace)
@@ -312,8 +328,8 @@ class WorkspaceWrites:
             store = self._checkpoints.store(workspace)
             directory = self._directories[real] = store.directory
             trail = Trail(store, self._home, self._checkpoints.limits, watched=self._watched)
-            guard = GitGuard(store.workspace, store.directory, self._is_walled)
-            kept = Kept(trail, self._checkpoints.lock_of(store), guard)
+            guard = GitGuard(store.workspace, store.directory, self._jails)
+            kept = Kept(trail, self._checkpoints.lock_of(store), guard, self._tell, self._jails.stop)
             kept.shared = self._shared_by(store.workspace)
         self._kept[directory] = kept
         if len(self._kept) > MAX_TRAILS:
@@ -344,14 +360,14 @@ class WorkspaceWrites:
         for directory in idle[:number]:
             kept = self._kept.pop(directory)
             self._directories.pop(str(kept.trail.store.workspace), None)
-            kept.trail.close()
+            kept.close()
         self._reals = {named: known for named, known in self._reals.items() if known[1] in self._directories}
 
     def drop(self, workspace: Path) -> None:
         """The folder is gone, and whatever comes in its place is another."""
         directory = self._directories.pop(str(workspace), None)
         if directory is not None and (kept := self._kept.pop(directory, None)) is not None:
-            kept.trail.close()
+            kept.close()
 
     async def _look(self, kept: Kept, ending: Window | None = None) -> None:
         """With the lock held."""
@@ -434,35 +450,18 @@ class WorkspaceWrites:
             found += guard.look_at(unlisted)
         return found
 
+    async def _wall_off(self, kept: Kept, ending: Window) -> None:
+        """While a command is at work, its repositories are being made."""
+        others = [window for window in kept.windows if window is not ending and not window.exact and not window.over]
+        is_over = not (others or ending.exact or ending.goes_on_later)
+        if is_over and kept.guard.has_new and (found := await _to_the_end(kept.guard.wall_off)):
+            self._tell(kept, found)
+
     def _tell(self, kept: Kept, found: list[Disarmed]) -> None:
         """Whoever is at work; when nobody is, whoever was: a process that a command left may have done it."""
         working = [window.by.session for window in kept.windows if not window.exact]
         for session in dict.fromkeys(working or kept.starts):
             self._on_disarmed(session, found, kept.guard.kept)
-
-    def _patrol(self, kept: Kept) -> None:
-        """Commands leave processes behind, which write when nobody looks."""
-        if not kept.patrolled and kept.guard.is_open():
-            kept.patrolled = True
-            asyncio.get_running_loop().call_later(_ROUND_S, self._walk_a_round, kept, 0)
-
-    def _walk_a_round(self, kept: Kept, seen: int) -> None:
-        trail = kept.trail
-        if not kept.guard.is_open() or self._kept.get(trail.store.directory) is not kept:
-            kept.patrolled = False
-            return
-        if trail.is_watched and not kept.lock.locked() and (touched := trail.peek()) and trail.events != seen:
-            seen = trail.events
-            if places := kept.guard.places_in(touched):
-                task = asyncio.get_running_loop().create_task(self._look_at(kept, places))
-                self._patrols.add(task)
-                task.add_done_callback(self._patrols.discard)
-        asyncio.get_running_loop().call_later(_ROUND_S, self._walk_a_round, kept, seen)
-
-    async def _look_at(self, kept: Kept, places: set[bytes]) -> None:
-        async with kept.lock:
-            if found := await _to_the_end(lambda: kept.guard.look_at(places)):
-                self._tell(kept, found)
 
     def _repository_after(self, kept: Kept, touched: Touched) -> bytes:
         """The repository's own state, when it may be another and somebody of ours may have changed it."""

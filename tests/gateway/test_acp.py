@@ -379,3 +379,22 @@ async def test_the_editor_is_told_of_slash_commands_and_a_prompt_may_be_one(home
             assert await ask(editor, session, "/check till.py") == "end_turn"
         (request,) = (request for request in h.sim.requests if request.method == "POST")
         assert "Look for mistakes in till.py very carefully." in str(request.json())
+
+
+async def test_what_nobody_answered_in_time_is_told_and_asked_again_by_a_command(home: Path) -> None:
+    script = [shell("touch made"), {"text": "I could not."}, shell("touch made"), {"text": "Neither now."}]
+    config = f'model = "{MODEL}"\nmode = "ask"\n[jail]\nkind = "host"\n[limits]\nask_timeout = 0.5\n'
+    away = asyncio.Event()
+
+    async def wait(_: s.ToolCallUpdate) -> str:
+        await away.wait()
+        return ""
+
+    async with house(home, script, config=config) as h, editing_in(h, Editor(wait)) as editor:
+        session = await open_session(editor, h)
+        assert await ask(editor, session, "go") == "end_turn"
+        assert "Nobody answered in time, so this was not done: run touch made." in editor.said()
+        away.set()
+        assert await ask(editor, session, "/ask-again") == "end_turn"
+        assert len(editor.asked) == 2
+        assert "Neither now." in editor.said()

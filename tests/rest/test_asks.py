@@ -41,16 +41,16 @@ async def ended(owner: Rest, agent: str) -> None:
 
 async def test_what_waits_is_listed_and_a_permission_given_by_its_id(tmp_path: Path) -> None:
     async with house(tmp_path, ASKING, web=True) as h, rest(h) as owner:
-        assert (await owner("GET", "/api/asks")).json() == {"asks": []}
+        assert (await owner("GET", "/api/asks")).json() == {"asks": [], "lapsed": []}
         agent = await begin(owner, mode="ask")
         (ask,) = await waiting(owner)
         assert (ask["session"], ask["cwd"], ask["question"]) == (agent, str(h.workspace), None)
         assert ask["permission"]["risk"] in ("low", "medium", "high")
         assert ask["permission"]["tool"] == "write_file"
         assert ask["at"] > 0
-        assert (await owner("GET", f"/api/agents/{agent}/asks")).json() == {"asks": [ask]}
+        assert (await owner("GET", f"/api/agents/{agent}/asks")).json() == {"asks": [ask], "lapsed": []}
         other = await owner.agent()
-        assert (await owner("GET", f"/api/agents/{other}/asks")).json() == {"asks": []}
+        assert (await owner("GET", f"/api/agents/{other}/asks")).json() == {"asks": [], "lapsed": []}
         place = f"/api/asks/{ask['id']}"
         assert (await owner("POST", place, {"answer": "yes"})).status_code == 422
         assert (await owner("POST", place, {})).status_code == 422
@@ -60,7 +60,7 @@ async def test_what_waits_is_listed_and_a_permission_given_by_its_id(tmp_path: P
         await ended(owner, agent)
         assert (h.workspace / "a.txt").read_text() == "one"
         assert (await owner("POST", place, {"decision": "allow"})).status_code == 404
-        assert (await owner("GET", "/api/asks")).json() == {"asks": []}
+        assert (await owner("GET", "/api/asks")).json() == {"asks": [], "lapsed": []}
 
 
 async def test_a_question_is_answered_in_words(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ async def test_who_may_only_read_sees_and_does_not_answer_and_elsewhere_nothing_
             assert [each["id"] for each in (await reader("GET", "/api/asks")).json()["asks"]] == [ask["id"]]
             assert (await reader("POST", f"/api/asks/{ask['id']}", {"decision": "allow"})).status_code == 403
         async with rest(h, await elsewhere(h)) as stranger:
-            assert (await stranger("GET", "/api/asks")).json() == {"asks": []}
+            assert (await stranger("GET", "/api/asks")).json() == {"asks": [], "lapsed": []}
             assert (await stranger("POST", f"/api/asks/{ask['id']}", {"decision": "allow"})).status_code == 404
         assert not (h.workspace / "a.txt").exists()
 

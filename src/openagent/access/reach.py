@@ -21,6 +21,7 @@ from openagent.protocol import op_subjects
 from openagent.protocol.agents import AgentsList
 from openagent.protocol.context import ContextCollect, ContextPin, ContextRestore, ContextShow
 from openagent.protocol.conversation import (
+    AskAgain,
     AsksList,
     MessageRaw,
     MessageSend,
@@ -75,7 +76,7 @@ GUESTS_READ: frozenset[type[Op]] = frozenset(
 below is refused to them, so a new one is closed until somebody decides about it."""
 GUESTS_WORK: frozenset[type[Op]] = frozenset(
     (
-        *(MessageSend, TurnCancel, TurnRetry, PermissionAnswer, QuestionAnswer, SessionUpdate),
+        *(MessageSend, TurnCancel, TurnRetry, AskAgain, PermissionAnswer, QuestionAnswer, SessionUpdate),
         *(SessionUndo, SessionRedo),
         *(QueueEdit, QueueRemove, QueueMove, QueueResume, FlowResume, ReviewRevert, MessageRaw, GitStatus),
         *(ContextShow, ContextCollect, ContextPin, ContextRestore, ToolsList, ToolRun, McpList),
@@ -145,7 +146,7 @@ class CallersReach:
                 self._check_folder(caller, op, value)
             elif not caller.everywhere and not await self._owns(caller, kind, value):
                 raise _not_there(caller, kind, value)
-        if caller.person and isinstance(op, MessageSend | TurnRetry):
+        if caller.person and isinstance(op, MessageSend | TurnRetry | AskAgain):
             await self._check_pace(caller, await self._session(caller, op, op.session))
 
     async def _check_pace(self, caller: Caller, info: SessionInfo) -> None:

@@ -126,10 +126,12 @@ class AgentWatch:
 
     def _resolved(self, event: e.PermissionResolved) -> None:
         if asked := self._asked.pop(event.ask_id, None):
+            ask = next((each for each in self._parent.asks.permissions if each.id == event.ask_id), None)
+            lapsed = [self._parent.asks.lapse(ask)] if ask is not None and event.by == "timeout" else []
             asked.cancel()
             goes_on = [e.StatusChanged(status="executing_tool", detail="agent")] if self._parent.running else []
             fields = {name: getattr(event, name) for name in ("ask_id", "decision", "scope", "by", "reason")}
-            self._parent.post(e.PermissionResolved(**fields), *goes_on)
+            self._parent.post(e.PermissionResolved(**fields), *lapsed, *goes_on)
         if event.decision == "allow" and event.scope != "once":
             self._inherited.share(self._session)
 

@@ -112,11 +112,14 @@ def waiting(session: str, as_json: bool) -> None:
     if as_json:
         print_json(answer)
         return
-    if not answer.asks:
+    if not answer.asks and not answer.lapsed:
         say("Nothing waits for you.")
         return
     now = time.time()
-    say(table(("SESSION", "WAITS", "FOR"), [_waiting_row(each, now) for each in answer.asks]))
+    rows = [_waiting_row(each, now) for each in (*answer.asks, *answer.lapsed)]
+    say(table(("SESSION", "WAITS", "FOR"), rows))
+    for name in dict.fromkeys(each.session for each in answer.lapsed):
+        say(paint(f"! Nobody answered {name} in time: `openagent ask-again {name}` has it asked again.", YELLOW))
 
 
 def _waiting_row(each: PendingAsk, now: float) -> tuple[str, ...]:
@@ -124,7 +127,8 @@ def _waiting_row(each: PendingAsk, now: float) -> tuple[str, ...]:
         wanted = f"permission ({each.permission.risk} risk): {each.permission.summary}"
     else:
         wanted = f"an answer: {each.question.text if each.question else ''}"
-    return each.session, ago(each.at, now), one_line(wanted, 90)
+    since = "nobody answered" if each.lapsed_at is not None else ago(each.at, now)
+    return each.session, since, one_line(wanted, 90)
 
 
 for _command in (list_agents, waiting, cancel):

@@ -14,12 +14,12 @@ from openagent.cli.transcript import Transcript, within
 from openagent.client import Client
 from openagent.client.text import call_line, clean, one_line, plan_lines
 from openagent.protocol import events as e
-from openagent.protocol.conversation import MessageSend, PermissionAnswer, QuestionAnswer, TurnRetry
+from openagent.protocol.conversation import AskAgain, MessageSend, PermissionAnswer, QuestionAnswer, TurnRetry
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import Message, TextPart, ThinkingPart
-from openagent.protocol.sessions import GrantScope, LiveAnswer, PermissionAsk, PlanItem, Question, Snapshot
+from openagent.protocol.sessions import GrantScope, LapsedAsk, LiveAnswer, PermissionAsk, PlanItem, Question, Snapshot
 from openagent.protocol.telling import said
-from openagent.protocol.words import answer_told, subject_of
+from openagent.protocol.words import answer_told, lapsed_told, subject_of
 
 if TYPE_CHECKING:
     from openagent.cli.run import Draw, Written
@@ -67,6 +67,7 @@ class Conversation:
             e.PermissionResolved: self._resolved,
             e.QuestionAsked: lambda event: self._question(event.question),
             e.QuestionAnswered: self._answered,
+            e.AsksLapsed: lambda event: self._lapsed(event.lapsed),
             e.TurnCompleted: self._turn_completed,
             e.PlanUpdated: lambda event: self._plan(event.plan),
         }
@@ -98,6 +99,7 @@ class Conversation:
             self._ask(ask)
         for question in snapshot.questions:
             self._question(question)
+        self._lapsed(snapshot.lapsed)
 
     def show(self, event: e.AnyEvent) -> None:
         if show := self._shown.get(type(event)):
@@ -231,6 +233,10 @@ class Conversation:
         self._by_key(bool(self._asks) and not self._denying)
         self.note(f"  {answer_told(event.decision, event.by, event.scope, event.covers)}", DIM)
 
+    def _lapsed(self, lapsed: Sequence[LapsedAsk]) -> None:
+        if lapsed:
+            self.note(f"! {lapsed_told(each.what for each in lapsed)} /ask-again has it asked again.", YELLOW)
+
     def _question(self, question: Question) -> None:
         self._questions[question.id] = question
         choices = "".join(f"\n  {number}. {choice}" for number, choice in enumerate(question.choices, 1))
@@ -265,6 +271,8 @@ class Conversation:
             return
         elif line.strip() == "/retry":
             await client.request(TurnRetry(id=client.next_id(), session=self._session))
+        elif line.strip() == "/ask-again":
+            await client.request(AskAgain(id=client.next_id(), session=self._session))
         elif self._asks:
             await self._take_key(line, client)
         elif self._questions:

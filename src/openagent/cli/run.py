@@ -37,7 +37,7 @@ from openagent.client.text import call_line, clean, one_line, plan_lines, time_l
 from openagent.client.thin import ConnectionEnded, Refused, ThinClient, explain, parse, to_json
 from openagent.protocol.ids import new_session_id
 from openagent.protocol.telling import said_of
-from openagent.protocol.words import LEAVING, call_to_come, left_out, may_continue, turn_ended
+from openagent.protocol.words import LEAVING, call_to_come, lapsed_told, left_out, may_continue, turn_ended
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -212,6 +212,7 @@ class Run:
             "permission.resolved": self._answered,
             "question.asked": self._question,
             "question.answered": self._answered,
+            "asks.lapsed": self._lapsed,
             "plan.updated": self._plan,
         }
 
@@ -229,6 +230,8 @@ class Run:
         client.queue("session.attach", session=self._session, messages=0)
         if arguments.retry:
             self._sent = client.queue("turn.retry", session=self._session)
+        elif arguments.ask_again:
+            self._sent = client.queue("ask.again", session=self._session)
         else:
             parts = {"parts": arguments.images} if arguments.images else {}
             self._sent = client.queue("message.send", session=self._session, text=arguments.prompt, **parts)
@@ -508,6 +511,10 @@ class Run:
     def _answered(self, event: Event) -> None:
         self._forget_waiting()
 
+    def _lapsed(self, event: Event) -> None:
+        if event["lapsed"]:
+            self._note(f"! {clean(lapsed_told(_whats(event)))} `openagent ask-again {self._session}` asks again.", True)
+
     def _question(self, event: Event) -> None:
         question = event["question"]
         if self._may_ask:
@@ -635,6 +642,13 @@ class Run:
 
 def _awaiting(event: Event, left: float) -> str:
     return said_of("mcp.late", {**event, "seconds": float(round(left))})[0].whole
+
+
+def _whats(event: Event) -> list[tuple[str, str]]:
+    """Of each that nobody answered in time, the tool and what it was about."""
+    permissions = [each["permission"] for each in event["lapsed"] if each.get("permission")]
+    questions = [each["question"] for each in event["lapsed"] if each.get("question")]
+    return [*((each["tool"], each["summary"]) for each in permissions), *(("", each["text"]) for each in questions)]
 
 
 def _retrying(event: Event, left: float) -> str:

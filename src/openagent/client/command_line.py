@@ -79,6 +79,8 @@ class Arguments:
         self.pick = False
         """A session is to be chosen from the list."""
         self.go_on = self.new = self.printed = self.plain = False
+        self.ask_again = False
+        """Nothing is said but that what nobody answered in time is to be asked again."""
         self.retry = False
         """Nothing is said: the newest turn continues, or asks its provider again now."""
         self.elsewhere = bool(os.environ.get("OPENAGENT_CONNECT"))

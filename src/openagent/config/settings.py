@@ -433,7 +433,7 @@ class LimitSettings(Struct, frozen=True, kw_only=True):
     turn_timeout: Seconds | None = None
     """Seconds a turn may take. Left out: no limit."""
     ask_timeout: Seconds = 600.0
-    """Seconds after which something that nobody allowed counts as denied."""
+    """Seconds after which something that nobody allowed counts as denied. It can be asked again then."""
     away_timeout: Seconds = 15.0
     """Seconds after which a program that waits for an answer (a connection to a host) is refused when nobody is there
     who could give one: time to come back."""

@@ -20,8 +20,8 @@ from openagent.policy.facts import CallFacts
 from openagent.policy.hidden import shown
 from openagent.protocol.conversation import PendingAsk, PermissionAnswer
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.events import PermissionRequested, PermissionResolved, StatusChanged
-from openagent.protocol.sessions import AT_REST, PermissionAsk, Question, Status
+from openagent.protocol.events import AsksLapsed, PermissionRequested, PermissionResolved, StatusChanged
+from openagent.protocol.sessions import AT_REST, LapsedAsk, PermissionAsk, Question, Status
 from openagent.protocol.words import about, call_at_work
 
 if TYPE_CHECKING:
@@ -54,8 +54,41 @@ class Asks:
         self.since: dict[str, float] = {}
         """By the id of a request or question: when it was asked."""
         self._recording: dict[str, asyncio.Event] = {}
+        self.lapsed: dict[str, LapsedAsk] = {}
+        """What nobody answered in time, and nobody has spoken of since."""
         self.before: Status = "idle"
         """The session's status when the first of those that wait was asked."""
+
+    def lapse(self, ask: PermissionAsk | Question) -> AsksLapsed:
+        now = time.time()
+        is_call = isinstance(ask, PermissionAsk)
+        self.lapsed[ask.id] = LapsedAsk(ask.id, now, ask if is_call else None, None if is_call else ask)
+        return self.told_lapsed
+
+    def is_asked_again(self, ask: PermissionAsk | Question) -> Sequence[AsksLapsed]:
+        """What was not answered in time before needs nobody any more."""
+        what = LapsedAsk("", 0.0, ask).what if isinstance(ask, PermissionAsk) else ("", ask.text)
+        again = [name for name, lapsed in self.lapsed.items() if lapsed.what == what]
+        for name in again:
+            del self.lapsed[name]
+        return [self.told_lapsed] if again else []
+
+    def let_go(self) -> Sequence[AsksLapsed]:
+        """A person has spoken since."""
+        if not self.lapsed:
+            return []
+        self.lapsed.clear()
+        return [self.told_lapsed]
+
+    @property
+    def told_lapsed(self) -> AsksLapsed:
+        return AsksLapsed(lapsed=list(self.lapsed.values()))
+
+    def at_rest(self, status: Status = "idle") -> Status:
+        """What the session is when nothing works in it."""
+        if status == "unanswered":
+            status = "idle"
+        return "unanswered" if self.lapsed and status != "error" else status
 
     @contextmanager
     def recording(self, ask: str) -> Generator[None]:
@@ -187,12 +220,15 @@ async def _asked(
 ) -> PermissionResolved:
     answered = session.asks.open_permission(ask, facts, leaves)
     resolved = PermissionResolved(ask_id=ask.id, decision="deny", by="timeout", reason="Nobody answered in time.")
+    answerable = session.someone_can_answer()
+    lapsed: Sequence[AsksLapsed] = ()
     op_id = ""
     granted: list[KeptGrant] = []
     audit: list[AuditEntry] = []
     try:
         await session.record(
-            PermissionRequested(ask=ask, answerable=session.someone_can_answer()),
+            PermissionRequested(ask=ask, answerable=answerable),
+            *session.asks.is_asked_again(ask),
             waiting(session, ask.summary),
         )
         async with asyncio.timeout(patience):
@@ -207,8 +243,10 @@ async def _asked(
     except NobodyThereError:
         session.asks.withdraw(ask.id)
         resolved = msgspec.structs.replace(resolved, reason="Nobody is there to answer.")
+        lapsed = _lapsed(session, ask) if answerable else ()  # whoever was there has left
     except TimeoutError:
         session.asks.withdraw(ask.id)
+        lapsed = _lapsed(session, ask)
     except asyncio.CancelledError:
         session.asks.withdraw(ask.id)
         if not session.leaves:
@@ -220,7 +258,7 @@ async def _asked(
         raise
     detail = call_at_work(ask.tool, ask.summary) if resolved.decision == "allow" else ""
     going_on = as_before(session) if aside else [StatusChanged(status="executing_tool", detail=detail)]
-    await session.record(resolved, *going_on, rows=Rows(audit=audit, granted=granted), op_id=op_id)
+    await session.record(resolved, *lapsed, *going_on, rows=Rows(audit=audit, granted=granted), op_id=op_id)
     return resolved
 
 
@@ -245,6 +283,30 @@ def _all_shown(given: Any, *, lines: bool) -> Any:
         items = cast("dict[str, Any]", given).items()
         return {shown(name): _all_shown(value, lines=lines) for name, value in items}
     return given
+
+
+def _lapsed(session: "Session", ask: PermissionAsk) -> Sequence[AsksLapsed]:
+    """Of a sub-agent, the session that it works for keeps it: see AgentWatch."""
+    return () if session.info.parent else [session.asks.lapse(ask)]
+
+
+def lapsed_asks(sessions: "Iterable[Session]") -> list[PendingAsk]:
+    """What nobody answered in time, the longest ago first."""
+    found = [
+        PendingAsk(
+            id=each.id,
+            session=session.id,
+            name=session.info.name,
+            cwd=session.info.cwd,
+            at=each.permission.asked_at if each.permission is not None else each.at,
+            permission=each.permission,
+            question=each.question,
+            lapsed_at=each.at,
+        )
+        for session in sessions
+        for each in session.asks.lapsed.values()
+    ]
+    return sorted(found, key=lambda ask: ask.lapsed_at or 0.0)
 
 
 def pending_asks(sessions: "Iterable[Session]") -> list[PendingAsk]:
@@ -299,7 +361,7 @@ def as_before(session: "Session") -> list[StatusChanged]:
     before = session.asks.before
     if session.busy:
         return [StatusChanged(status="executing_tool" if before in AT_REST else before)]
-    return [StatusChanged(status=before if before in AT_REST else "idle")]
+    return [StatusChanged(status=session.asks.at_rest(before if before in AT_REST else "idle"))]
 
 
 def _chosen(offers: Sequence[Offer], answer: PermissionAnswer) -> Offer | None:

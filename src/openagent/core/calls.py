@@ -30,6 +30,7 @@ from openagent.plugins.workspace import WriteWindow
 from openagent.policy.facts import CallFacts, Decision
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import (
+    AsksLapsed,
     BackgroundStarted,
     MessageAdded,
     PermissionNoted,
@@ -136,7 +137,7 @@ async def run_user_call(
     except OpenAgentError as problem:
         performed = Performed(ToolOutcome(str(problem), is_error=True), None, 0.0)
         audit = audit_outcome(call, performed)
-    rest = () if session.running else (StatusChanged(status=before),)
+    rest = () if session.running else (StatusChanged(status=session.asks.at_rest(before)),)
     await session.record(_finished(call, performed), *rest, rows=Rows(audit=audit), op_id=op_id)
     return performed.outcome
 
@@ -454,14 +455,21 @@ class CallContext:
     def may_read(self, path: str) -> bool:
         return self._session.permits.may_read(path)
 
-    async def ask(self, question: Question) -> str:
+    async def ask(self, question: Question, *, patience: float | None = None) -> str:
         session = self._session
         with session.asks.recording(question.id):
             answered = session.asks.open_question(question)
             try:
                 asked = QuestionAsked(question=question, answerable=session.someone_can_answer())
-                await session.record(asked, waiting(session))
-                return await self._answer(question, await answered)
+                await session.record(asked, *session.asks.is_asked_again(question), waiting(session))
+                async with asyncio.timeout(patience):
+                    reply = await answered
+                return await self._answer(question, reply)
+            except TimeoutError:
+                session.asks.withdraw_question(question.id)
+                lapsed = () if session.info.parent else [session.asks.lapse(question)]
+                await self._answer(question, QuestionReply("", "timeout", ""), *lapsed)
+                raise
             finally:
                 answered.cancel()
 
@@ -481,9 +489,9 @@ class CallContext:
             finally:
                 answered.cancel()
 
-    async def _answer(self, question: Question, reply: QuestionReply) -> str:
+    async def _answer(self, question: Question, reply: QuestionReply, *lapsed: AsksLapsed) -> str:
         answered = QuestionAnswered(question_id=question.id, answer=reply.answer, by=reply.by)
-        await self._session.record(answered, *as_before(self._session), op_id=reply.op_id)
+        await self._session.record(answered, *lapsed, *as_before(self._session), op_id=reply.op_id)
         return reply.answer
 
     async def set_plan(self, plan: list[PlanItem]) -> None:

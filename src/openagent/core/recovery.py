@@ -18,6 +18,7 @@ from openagent.plugins.store import DraftPiece, Rows, UsageRecord
 from openagent.plugins.tool import Tool
 from openagent.protocol.events import (
     AnyEvent,
+    AsksLapsed,
     MessageAdded,
     PermissionRequested,
     PermissionResolved,
@@ -30,7 +31,7 @@ from openagent.protocol.events import (
     UsageUpdated,
 )
 from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
-from openagent.protocol.sessions import PermissionAsk, Question
+from openagent.protocol.sessions import LapsedAsk, PermissionAsk, Question
 from openagent.protocol.usage import SessionUsage, Usage
 from openagent.protocol.words import about
 
@@ -149,6 +150,13 @@ def _no_more(ask: Ask, by: str) -> PermissionResolved | QuestionAnswered:
     if isinstance(ask, Question):
         return QuestionAnswered(question_id=ask.id, answer="", by=by)
     return PermissionResolved(ask_id=ask.id, decision="deny", by=by)
+
+
+async def lapsed_before(session: "Session") -> dict[str, LapsedAsk]:
+    """What nobody had answered in time when the session was last here."""
+    told = await session.runtime.store.events(session.id, after=session.info.seq - EVENTS, limit=EVENTS)
+    newest = next((event for event in reversed(told) if isinstance(event, AsksLapsed)), None)
+    return {each.id: each for each in newest.lapsed} if newest is not None else {}
 
 
 async def recover_calls(session: "Session") -> None:

@@ -21,7 +21,7 @@ from openagent.core.inbox import Inbox
 from openagent.core.open_calls import OpenCalls
 from openagent.core.permits import Permits
 from openagent.core.recorder import InfoChanges, Recorder
-from openagent.core.recovery import Waiting, recover_calls, recover_turn
+from openagent.core.recovery import Waiting, lapsed_before, recover_calls, recover_turn
 from openagent.core.running_calls import RunningCalls
 from openagent.core.runtime import Audience, Frozen, Runtime
 from openagent.core.session_gate import SessionGate
@@ -226,6 +226,12 @@ class Session:
                 self.runtime.admission.check(self.info, self._whose(actor()))
             self.post(audit=[entry("message", "sent", message=op_id)])
             return await self.inbox.send(parts, op_id, env)
+
+    async def let_go(self, op_id: str) -> None:
+        """What nobody answered in time is not asked again."""
+        status = () if self.running else (StatusChanged(status="idle"),)
+        if news := self.asks.let_go():
+            await self.record(*news, *status, op_id=op_id)
 
     async def retry(self, op_id: str, env: Mapping[str, str] | None = None) -> Sent:
         """A request that waits to be sent again is sent now; a newest turn that was cut short continues.
@@ -510,6 +516,7 @@ class Session:
             rewound=await self.undo.taken_back(),
             permissions=self.asks.permissions,
             questions=self.asks.questions,
+            lapsed=list(self.asks.lapsed.values()),
             plan=self.plan,
             queued=self.inbox.waiting,
             held=self.inbox.held,
@@ -530,6 +537,8 @@ class Session:
 
     async def recover(self) -> None:
         """Close what a crash left open, so that the history is one every provider accepts."""
+        if self._open_turn or self.info.status == "unanswered":
+            self.asks.lapsed = await lapsed_before(self)
         if self._open_turn:
             turn, self._open_turn = self._open_turn, 0
             self._left = await recover_turn(self, turn)

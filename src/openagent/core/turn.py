@@ -112,6 +112,7 @@ class Turn:
             *session.listed_anew(changes, self.env),
             *(MessageAdded(message=each) for each in (*told, message)),
             StatusChanged(status="thinking"),
+            *(session.asks.let_go() if self.op_id else ()),
             *(session.inbox.news() if unqueued or session.info.held else ()),
             *(ErrorRaised(error=notice) for notice in session.permits.new_notices()),
             rows=Rows(messages=[*told, message], unqueued=unqueued),
@@ -357,7 +358,7 @@ class Turn:
                 by=self._stopped_by,
                 error=error,
             ),
-            StatusChanged(status=status_after(reason)),
+            StatusChanged(status=session.asks.at_rest(status_after(reason))),
             rows=Rows(messages=messages, usage=records, audit=audit_closed(session.tools.by_name, closed)),
             changes={"usage": usage},
         )

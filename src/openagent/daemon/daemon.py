@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar, cast
 
@@ -13,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from openagent import __version__
-from openagent.core.asks import QuestionReply, pending_asks
+from openagent.core.asks import QuestionReply, lapsed_asks, pending_asks
 from openagent.core.audit import Actor, acting, entry
 from openagent.core.secret_files import without_secrets
 from openagent.daemon.bus import EventBus
@@ -32,6 +33,7 @@ from openagent.plugins.tenant import Tenant
 from openagent.protocol import bounds
 from openagent.protocol.configuration import ConfigList, ConfigShow, ConfigValue
 from openagent.protocol.conversation import (
+    AskAgain,
     AsksList,
     Cancelled,
     MessagePage,
@@ -72,6 +74,7 @@ from openagent.protocol.tools import ToolRan, ToolRun
 from openagent.protocol.undo import Changes, Rewound, SessionChanges, SessionRedo, SessionUndo
 from openagent.protocol.usage import SessionUsage
 from openagent.protocol.version import PROTOCOL_MAJOR, PROTOCOL_VERSION
+from openagent.protocol.words import ask_again
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
@@ -80,6 +83,8 @@ if TYPE_CHECKING:
 
 Handler: TypeAlias = "Handled[Connection]"
 R = TypeVar("R", bound=Struct)
+LOOKED_AT = 200
+"""Of sessions, the newest, for what nobody answered in them."""
 REPLAY_LIMIT = 2000
 """A client that missed more events than this gets a snapshot instead."""
 STOP_GRACE = 10.0
@@ -159,6 +164,7 @@ class Daemon:
                 SessionList.handled_by(self._session_list),
                 SessionGet.handled_by(self._session_get),
                 AsksList.handled_by(self._asks_list),
+                AskAgain.handled_by(self._ask_again),
                 SessionDetach.handled_by(self._session_detach),
                 SessionUpdate.handled_by(self._session_update),
                 SessionDelete.handled_by(self._session_delete),
@@ -521,9 +527,31 @@ class Daemon:
 
     async def _asks_list(self, connection: Connection, op: AsksList) -> PendingAsks:
         manager = await self._manager()
-        chosen = [await manager.get(op.session)] if op.session else manager.all_loaded
         within = None if op.session else await connection.within()  # a guest was let into the one that is named
-        return PendingAsks(pending_asks(each for each in chosen if within is None or within.holds(each.info)))
+        if op.session:
+            chosen = [await manager.get(op.session)]
+        else:
+            for info in await manager.list(SessionList(id=op.id, limit=LOOKED_AT), within):
+                if info.status == "unanswered" and manager.loaded(info.id) is None:
+                    with suppress(OpenAgentError):  # another daemon has it
+                        await manager.get(info.id)
+            chosen = manager.all_loaded
+        shown = [each for each in chosen if within is None or within.holds(each.info)]
+        return PendingAsks(pending_asks(shown), lapsed_asks(shown))
+
+    async def _ask_again(self, connection: Connection, op: AskAgain) -> Sent:
+        session = await (await self._manager()).get(op.session)
+        lapsed = [each.what for each in session.asks.lapsed.values()]
+        if not lapsed:
+            raise OpenAgentError(
+                "not_found",
+                "Nothing is left to ask again: it was answered, or spoken of since.",
+                hint="Send a message.",
+            )
+        if op.drop:
+            await session.let_go(op.id)
+            return Sent(session=session.id)
+        return await self._message_send(connection, MessageSend(id=op.id, session=session.id, text=ask_again(lapsed)))
 
     async def _permission_answer(self, connection: Connection, op: PermissionAnswer) -> Done:
         if op.scope == "always" and op.decision == "allow" and not connection.interactive:

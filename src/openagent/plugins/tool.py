@@ -104,8 +104,8 @@ class ToolContext(Protocol):
         no symbolic link in it."""
         ...
 
-    async def ask(self, question: Question) -> str:
-        """Wait for a person's answer."""
+    async def ask(self, question: Question, *, patience: float | None = None) -> str:
+        """Wait for a person's answer. Raises TimeoutError after so many seconds."""
         ...
 
     async def ask_if_there(self, question: Question) -> str | None:

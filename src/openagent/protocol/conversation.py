@@ -66,13 +66,17 @@ class PendingAsk(Struct, frozen=True, omit_defaults=True):
     """The tool call that waits; null: it is a question."""
     question: Question | None = None
     """What the agent wants to know; null: it is a permission."""
+    lapsed_at: float | None = None
+    """When it was waited for no longer, in seconds since 1970: nobody answered in time. Null: it waits."""
 
 
-class PendingAsks(Struct, frozen=True):
+class PendingAsks(Struct, frozen=True, omit_defaults=True):
     """What waits for a person."""
 
     asks: list[PendingAsk]
     """The longest waiting first."""
+    lapsed: list[PendingAsk] = []
+    """What nobody answered in time. `ask.again` has it asked again."""
 
 
 class RawExchange(Struct, frozen=True, omit_defaults=True):
@@ -164,6 +168,17 @@ class AsksList(
 
     session: str = ""
     """Only what this session waits for; empty: all of them."""
+
+
+class AskAgain(
+    Op[Sent], tag="ask.again", needs="chat", acts=True, tells=True, routes=POST("/api/agents/{id=session}/ask-again")
+):
+    """Have the agent ask again for what nobody answered in time, or let it go."""
+
+    session: str
+    """The session, by its id or the beginning of it."""
+    drop: bool = False
+    """Let it go: nothing is asked, and the session waits for nobody any more."""
 
 
 class PermissionAnswer(

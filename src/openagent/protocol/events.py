@@ -19,6 +19,7 @@ from openagent.protocol.messages import CallEnd, Message
 from openagent.protocol.metrics import AgentMetrics
 from openagent.protocol.sessions import (
     EndedTurn,
+    LapsedAsk,
     LiveAnswer,
     Mode,
     PermissionAsk,
@@ -363,6 +364,14 @@ class QuestionAnswered(Event, frozen=True, kw_only=True, tag="question.answered"
     """What was said."""
     by: str = ""
     """The client it was said in."""
+
+
+class AsksLapsed(Event, frozen=True, kw_only=True, tag="asks.lapsed"):
+    """What nobody answered in time is something else now."""
+
+    told: ClassVar[Told] = Drawn("the session needs the person, who can have it asked again")
+    lapsed: list[LapsedAsk]
+    """All of it; empty: it was asked again, or let go."""
 
 
 class PlanUpdated(Event, frozen=True, kw_only=True, tag="plan.updated"):
@@ -1120,6 +1129,7 @@ AnyEvent = (
     | PermissionNoted
     | QuestionAsked
     | QuestionAnswered
+    | AsksLapsed
     | PlanUpdated
     | UsageUpdated
     | BudgetWarning

@@ -21,8 +21,8 @@ Wall = Literal["read", "write"]
 """Where a command runs: where it can change nothing of the workspace, or where it can."""
 
 
-Status = Literal["idle", "thinking", "executing_tool", "waiting_approval", "error", "interrupted"]
-AT_REST: tuple[Status, ...] = ("idle", "error", "interrupted")
+Status = Literal["idle", "thinking", "executing_tool", "waiting_approval", "error", "interrupted", "unanswered"]
+AT_REST: tuple[Status, ...] = ("idle", "error", "interrupted", "unanswered")
 """Nothing works in the session, and nothing waits for a person: how its last turn ended."""
 
 
@@ -289,6 +289,26 @@ class Question(Struct, frozen=True, omit_defaults=True):
     """The answer to give where no one is attached."""
 
 
+class LapsedAsk(Struct, frozen=True, omit_defaults=True):
+    """What nobody answered in time. It was not done, and can be asked again."""
+
+    id: str
+    """The request or question, by its id."""
+    at: float
+    """When it was waited for no longer, in seconds since 1970."""
+    permission: PermissionAsk | None = None
+    """The call that was not allowed; null: it was a question."""
+    question: Question | None = None
+    """What the agent wanted to know; null: it was a permission."""
+
+    @property
+    def what(self) -> tuple[str, str]:
+        """The tool, or nothing, and what it was about."""
+        if self.permission is not None:
+            return self.permission.tool, self.permission.summary
+        return "", self.question.text if self.question is not None else ""
+
+
 class QueuedMessage(Struct, frozen=True, omit_defaults=True):
     """Accepted and stored, and waiting for the running turn to end."""
 
@@ -390,6 +410,8 @@ class Snapshot(Struct, frozen=True, omit_defaults=True):
     """Tool calls that wait for a person."""
     questions: list[Question] = []
     """What the agent wants to know."""
+    lapsed: list[LapsedAsk] = []
+    """What nobody answered in time, and nobody has spoken of since."""
     plan: list[PlanItem] = []
     """What the agent has set out to do."""
     queued: list[QueuedMessage] = []

@@ -20,6 +20,7 @@ _IN_WORDS = {
     "executing_tool": "running a tool",
     "waiting_approval": "waiting for you",
     "error": "failed",
+    "unanswered": "nobody answered",
 }
 
 
@@ -168,6 +169,27 @@ def answer_told(decision: str, by: str, scope: str, covers: str) -> str:
     if decision == "deny":
         return f"denied by {by or 'nobody'}"
     return f"allowed by {by or 'nobody'}: {covers}" if covers else f"allowed by {by or 'nobody'} ({scope})"
+
+
+def lapsed_told(lapsed: Iterable[tuple[str, str]]) -> str:
+    """What became of what nobody answered: of each, the tool and what it was about; of a question, no tool."""
+    given = list(lapsed)
+    told = [call_to_come(tool, about_it) if tool else f"“{about_it}”" for tool, about_it in given[:1]]
+    more = f" and {len(given) - 1} more" if len(given) > 1 else ""
+    return f"Nobody answered in time, so this was not done: {told[0]}{more}." if told else ""
+
+
+def ask_again(lapsed: Iterable[tuple[str, str]]) -> str:
+    """What a person says who was away: of each, the tool and what it was about; of a question, no tool."""
+    wanted = [f"- {call_to_come(tool, about_it) if tool else f'answer: {about_it}'}" for tool, about_it in lapsed]
+    return "\n".join(
+        [
+            "Nobody answered in time when you asked for this:",
+            *wanted,
+            "",
+            "I am here now. If it is still needed, make the same call again, so that I am asked again. Then go on.",
+        ]
+    )
 
 
 _KEYS = {"once": "a", "session": "s", "always": "A"}

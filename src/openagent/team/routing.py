@@ -347,7 +347,9 @@ class Routing:
         asking = (self._ask_for_asks(connection, op, worker) for worker in workers)
         told = await asyncio.gather(*asking, return_exceptions=True)  # one that is lost has nobody waiting
         answers = [msgspec.convert(each.result, PendingAsks) for each in told if isinstance(each, Reply)]
-        return PendingAsks(sorted((ask for answer in answers for ask in answer.asks), key=lambda ask: ask.at))
+        asks = sorted((ask for answer in answers for ask in answer.asks), key=lambda ask: ask.at)
+        lapsed = {ask.id: ask for answer in answers for ask in answer.lapsed}
+        return PendingAsks(asks, sorted(lapsed.values(), key=lambda ask: ask.lapsed_at or 0.0))
 
     async def _ask_for_asks(self, connection: Connection, op: AsksList, worker: str) -> Reply | Failed:
         own = msgspec.structs.replace(op, id=self._own_id("asks"))

@@ -1,6 +1,5 @@
 """ask_user"""
 
-import asyncio
 from typing import Annotated
 from uuid import uuid4
 
@@ -30,8 +29,7 @@ async def ask_user(
         id=uuid4().hex[:12], text=question, choices=choices, call_id=context.call_id, unattended=UNATTENDED
     )
     try:
-        async with asyncio.timeout(PATIENCE):
-            answer = await context.ask(asked)
+        answer = await context.ask(asked, patience=PATIENCE)
     except TimeoutError:
         return ToolOutcome("Nobody answered. Choose the most sensible reading yourself, and say so.", is_error=True)
     return ToolOutcome(answer, display=Display(summary=answer[:80]))

@@ -105,6 +105,7 @@ _ACTIONS = {
 _OF_THE_HOUSE = {
     *("scroll", "panel", "files", "cycle_agents", "open_newest", "paste_image", "tab", "turn_tabs", "sessions"),
     *("new_session", "close_tab", "models", "yank", "view_full", "find", "editor", "cycle_mode", "retry"),
+    *("ask_again", "let_go"),
 }
 
 
@@ -650,6 +651,12 @@ class OpenAgent(App[None]):
 
     async def action_retry(self) -> None:
         await self.view.retry()
+
+    async def action_ask_again(self) -> None:
+        await self.view.ask_again()
+
+    async def action_let_go(self) -> None:
+        await self.view.ask_again(drop=True)
 
     async def action_cycle_mode(self) -> None:
         """`full` is none of them: it is chosen by name."""

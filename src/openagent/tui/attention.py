@@ -13,7 +13,14 @@ KEEP_TITLE, TITLE_BACK = "\x1b[22;0t", "\x1b[23;0t"
 """Put the terminal's title on a stack, and take it from there."""
 AWAY_AFTER = 30.0
 """Seconds without a key after which somebody may be elsewhere: not every terminal tells whether it is looked at."""
-_MARKS = {"waiting_approval": "◆", "thinking": "●", "executing_tool": "●", "error": "!", "interrupted": "■"}
+_MARKS = {
+    "waiting_approval": "◆",
+    "unanswered": "◆",
+    "thinking": "●",
+    "executing_tool": "●",
+    "error": "!",
+    "interrupted": "■",
+}
 _RUNNING = ("thinking", "executing_tool", "waiting_approval")
 _PLAIN_NOTE = ("iTerm.app", "WezTerm", "ghostty", "kitty")
 _TITLED_NOTE = ("foot", "rxvt")

@@ -42,6 +42,8 @@ COMMANDS = (
     Command("rename", "give the session a name", takes="NAME", does="rename", words=("title",)),
     Command("cancel", "end the running turn", "cancel", words=("stop",)),
     Command("retry", "retry now, or continue a turn that failed", "retry", words=("again",)),
+    Command("ask-again", "be asked again what you did not answer in time", "ask_again"),
+    Command("let-go", "let go what you did not answer in time", "let_go", words=("dismiss",)),
     Command("close", "close this tab; the session goes on", "close_tab"),
     Command("template", "start a session from a template", "templates", words=("templates",)),
     Command("agents", "show or hide the agents", "panel('agents')"),

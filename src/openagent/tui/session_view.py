@@ -22,6 +22,7 @@ from openagent.client.text import clean, one_line
 from openagent.protocol import events as e
 from openagent.protocol.agents import AgentsList
 from openagent.protocol.conversation import (
+    AskAgain,
     MessagePage,
     MessageSend,
     MessagesPage,
@@ -65,6 +66,7 @@ from openagent.tui.event_notes import notes_for
 from openagent.tui.foldable import Foldable
 from openagent.tui.history import History
 from openagent.tui.keys import Keys
+from openagent.tui.lapsed_line import LapsedLine
 from openagent.tui.permission import PermissionPanel
 from openagent.tui.place import branch_in, branch_of
 from openagent.tui.plan_line import PlanLine
@@ -140,6 +142,7 @@ class SessionView(Rows):
         self.jail = ""
         self._branch = ""
         self._pill = Static(markup=False, id="pill")
+        self._lapsed = LapsedLine()
         self._plan_line = PlanLine()
         self._link = link
         self._draft: Draft | None = None
@@ -172,6 +175,7 @@ class SessionView(Rows):
             e.PermissionResolved: lambda event: self._answered(event.ask_id),
             e.QuestionAsked: lambda event: self._ask(event.question),
             e.QuestionAnswered: lambda event: self._answered(event.question_id),
+            e.AsksLapsed: self._show_lapsed,
             e.PlanUpdated: self._plan,
             e.TurnStarted: lambda event: self.chat.begin_turn(event.turn),
             e.RetryScheduled: self._retry_scheduled,
@@ -188,6 +192,7 @@ class SessionView(Rows):
             yield self.side
         yield self._pill
         yield self.asks
+        yield self._lapsed
         yield self._plan_line
         yield self.activity
         yield self.completion
@@ -392,6 +397,7 @@ class SessionView(Rows):
             await self._take(e.RetryScheduled(**structs.asdict(snapshot.retrying)))
         await self._show_queue(snapshot.queued, held=snapshot.held)
         await self.asks.begin(snapshot.permissions, snapshot.questions)
+        self._lapsed.show(snapshot.lapsed)
         self._focus_what_waits()
         if (then := self._then) is not None:
             self._then = None
@@ -706,6 +712,16 @@ class SessionView(Rows):
 
     async def cancel(self) -> None:
         await self.ask(lambda client: TurnCancel(id=client.next_id(), session=self.session))
+
+    async def _show_lapsed(self, event: e.AsksLapsed) -> None:
+        self._lapsed.show(event.lapsed)
+
+    async def ask_again(self, *, drop: bool = False) -> None:
+        """For what nobody answered in time; or it is let go."""
+        if not self.session:
+            self.say_that_nothing_was_said()
+        else:
+            await self.ask(lambda client: AskAgain(id=client.next_id(), session=self.session, drop=drop))
 
     async def retry(self) -> None:
         """Now, where a provider is waited for; after a turn that was cut short, from where it stopped."""

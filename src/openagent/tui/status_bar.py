@@ -17,6 +17,7 @@ STATES = {
     "waiting_approval": ("◆", "waiting", "$warning"),
     "error": ("●", "failed", "$error"),
     "interrupted": ("■", "interrupted", "$warning"),
+    "unanswered": ("◆", "no answer", "$warning"),
 }
 _OFFLINE = ("●", "offline", "$error")
 _WIDEST = len("thinking")

@@ -16,6 +16,7 @@ _MARKS = {
     "waiting_approval": ("◆", "$warning"),
     "error": ("●", "$error"),
     "interrupted": ("■", "$warning"),
+    "unanswered": ("◆", "$warning"),
 }
 
 

@@ -13,9 +13,10 @@ const SHAPES: Record<Status, string> = {
   waiting_approval: '◆',
   error: '✗',
   interrupted: '■',
+  unanswered: '◆',
 }
 
-/** ● at work, ◆ waits for a person, ○ idle, ✗ failed, ■ interrupted: told by shape, not by colour alone. */
+/** ● at work, ◆ waits for a person or was not answered, ○ idle, ✗ failed, ■ interrupted: told by shape, not by colour alone. */
 export function StatusMark({ status = 'idle', doing = '' }: { status?: Status; doing?: string }) {
   const words = doing || statusWords[status]
   return (

@@ -32,6 +32,8 @@ export const COMMANDS = [
   { name: 'rename', help: 'give the session a name', takes: 'NAME', words: ['title'] },
   { name: 'cancel', help: 'end the running turn', takes: '', words: ['stop'] },
   { name: 'retry', help: 'retry now, or continue a turn that failed', takes: '', words: ['again'] },
+  { name: 'ask-again', help: 'be asked again what you did not answer in time', takes: '', words: [] },
+  { name: 'let-go', help: 'let go what you did not answer in time', takes: '', words: ['dismiss'] },
   { name: 'close', help: 'close this tab; the session goes on', takes: '', words: [] },
   { name: 'template', help: 'start a session from a template', takes: '', words: ['templates'] },
   { name: 'agents', help: 'show or hide the agents', takes: '', words: [] },

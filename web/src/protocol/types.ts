@@ -54,7 +54,7 @@ export interface AgentInfo {
 export interface AgentMetrics {
   id: string
   name: string
-  status: "error" | "executing_tool" | "idle" | "interrupted" | "thinking" | "waiting_approval"
+  status: "error" | "executing_tool" | "idle" | "interrupted" | "thinking" | "unanswered" | "waiting_approval"
   uptime_s: number
   messages: number
   turns: number
@@ -110,7 +110,25 @@ export interface AllUsage {
   left_out?: LeftOut[]
 }
 
-export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | TurnWaiting | SessionPresence | QueueChanged | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | IntentDetected | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | HistoryProgress | HistoryImported | SubagentStarted | SubagentProgress | SubagentFinished | FlowStarted | FlowStepped | FlowFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | McpServerLate | TaskUpdated | BackgroundStarted | BackgroundFinished | ShellReplaced | TerminalOutput | TerminalExited | Metrics | HookRan | ErrorRaised | ConnectionClosing
+export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | TurnWaiting | SessionPresence | QueueChanged | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | AsksLapsed | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | IntentDetected | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | HistoryProgress | HistoryImported | SubagentStarted | SubagentProgress | SubagentFinished | FlowStarted | FlowStepped | FlowFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | McpServerLate | TaskUpdated | BackgroundStarted | BackgroundFinished | ShellReplaced | TerminalOutput | TerminalExited | Metrics | HookRan | ErrorRaised | ConnectionClosing
+
+/** Have the agent ask again for what nobody answered in time, or let it go. */
+export interface AskAgain {
+  op: "ask.again"
+  id: string
+  session: string
+  drop?: boolean
+}
+
+/** What nobody answered in time is something else now. */
+export interface AsksLapsed {
+  type: "asks.lapsed"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  lapsed: LapsedAsk[]
+}
 
 /** What agents wait for a person to say, the longest waiting first. */
 export interface AsksList {
@@ -1562,6 +1580,14 @@ export interface KeysRemove {
   team?: string
 }
 
+/** What nobody answered in time. It was not done, and can be asked again. */
+export interface LapsedAsk {
+  id: string
+  at: number
+  permission?: PermissionAsk | null
+  question?: Question | null
+}
+
 /** A file that was left as it is. */
 export interface LeftAlone {
   path: string
@@ -2257,7 +2283,7 @@ export interface OfflineOffer {
   installed?: boolean
 }
 
-export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | TurnRetry | MessagesPage | MessageRaw | AsksList | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionUndo | SessionRedo | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TaskRun | TaskFollow | TaskStop | TasksImport | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | KeysAdd | KeysList | KeysRemove | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | MetricsExport | MetricsSubscribe | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | WebClose | PeopleMe | PeopleList | PeopleAdd | PeopleUpdate | TeamsList | TeamsCreate | TeamsUpdate | TeamsRemove | SessionShare | SessionJoin | SessionAccess | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll | BackupCreate | BackupsList | BackupVerify | BackupKey | ReportShow | ReportSend
+export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | TurnRetry | MessagesPage | MessageRaw | AsksList | AskAgain | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionUndo | SessionRedo | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TaskRun | TaskFollow | TaskStop | TasksImport | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | KeysAdd | KeysList | KeysRemove | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | MetricsExport | MetricsSubscribe | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | WebClose | PeopleMe | PeopleList | PeopleAdd | PeopleUpdate | TeamsList | TeamsCreate | TeamsUpdate | TeamsRemove | SessionShare | SessionJoin | SessionAccess | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll | BackupCreate | BackupsList | BackupVerify | BackupKey | ReportShow | ReportSend
 
 /** A session of another agent that was brought here. */
 export interface Origin {
@@ -2292,11 +2318,13 @@ export interface PendingAsk {
   at: number
   permission?: PermissionAsk | null
   question?: Question | null
+  lapsed_at?: number | null
 }
 
 /** What waits for a person. */
 export interface PendingAsks {
   asks: PendingAsk[]
+  lapsed?: PendingAsk[]
 }
 
 /** People. */
@@ -2835,6 +2863,7 @@ export interface Results {
   "messages.page": MessagePage
   "message.raw": RawExchange
   "asks.list": PendingAsks
+  "ask.again": Sent
   "permission.answer": Done
   "question.answer": Done
   "queue.show": Queue
@@ -3239,7 +3268,7 @@ export interface SessionInfo {
   updated_at: number
   settings?: Settings
   model?: string
-  status?: "error" | "executing_tool" | "idle" | "interrupted" | "thinking" | "waiting_approval"
+  status?: "error" | "executing_tool" | "idle" | "interrupted" | "thinking" | "unanswered" | "waiting_approval"
   message_count?: number
   turn_count?: number
   queued?: number
@@ -3558,6 +3587,7 @@ export interface Snapshot {
   rewound?: [number, number][]
   permissions?: PermissionAsk[]
   questions?: Question[]
+  lapsed?: LapsedAsk[]
   plan?: PlanItem[]
   queued?: QueuedMessage[]
   held?: boolean
@@ -3574,7 +3604,7 @@ export interface StatusChanged {
   seq?: number
   op_id?: string
   at?: number
-  status: "error" | "executing_tool" | "idle" | "interrupted" | "thinking" | "waiting_approval"
+  status: "error" | "executing_tool" | "idle" | "interrupted" | "thinking" | "unanswered" | "waiting_approval"
   detail?: string
 }
 
@@ -3607,7 +3637,7 @@ export interface SubagentProgress {
   at?: number
   child: string
   template: string
-  status: "error" | "executing_tool" | "idle" | "interrupted" | "thinking" | "waiting_approval"
+  status: "error" | "executing_tool" | "idle" | "interrupted" | "thinking" | "unanswered" | "waiting_approval"
   detail?: string
   steps?: number
   cost_usd?: number
@@ -4562,6 +4592,7 @@ export interface Ops {
   "messages.page": MessagesPage
   "message.raw": MessageRaw
   "asks.list": AsksList
+  "ask.again": AskAgain
   "permission.answer": PermissionAnswer
   "question.answer": QuestionAnswer
   "queue.show": QueueShow
@@ -4749,6 +4780,7 @@ export interface Events {
   "permission.noted": PermissionNoted
   "question.asked": QuestionAsked
   "question.answered": QuestionAnswered
+  "asks.lapsed": AsksLapsed
   "plan.updated": PlanUpdated
   "usage.updated": UsageUpdated
   "budget.warning": BudgetWarning

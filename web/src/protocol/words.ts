@@ -44,6 +44,7 @@ export const STATUSES = {
   waiting_approval: 'waiting for you',
   error: 'failed',
   interrupted: 'interrupted',
+  unanswered: 'nobody answered',
 } as const
 
 /** A line that tells of an event: templates, which telling.ts fills in. */

@@ -2,6 +2,7 @@ import type {
   AnyEvent,
   EndedTurn,
   ErrorInfo,
+  LapsedAsk,
   LiveAnswer,
   Message,
   MessagePage,
@@ -75,6 +76,8 @@ export interface Conversation {
   results: Record<string, ToolResultPart>
   permissions: PermissionAsk[]
   questions: Question[]
+  /** What nobody answered in time, until it is asked again or let go. */
+  lapsed: LapsedAsk[]
   plan: PlanItem[]
   queued: QueuedMessage[]
   /** They wait until somebody says go on. */
@@ -117,6 +120,7 @@ function withoutRunning(snapshot: Snapshot, known: Conversation | null): Convers
     results: resultsOf(messages, {}),
     permissions: snapshot.permissions ?? [],
     questions: snapshot.questions ?? [],
+    lapsed: snapshot.lapsed ?? [],
     plan: snapshot.plan ?? [],
     queued: snapshot.queued ?? [],
     held: snapshot.held ?? false,
@@ -227,6 +231,8 @@ function step(state: Conversation, event: AnyEvent): Conversation {
       return withMessage(state, event.message, event.op_id ?? '', event.seq ?? 0)
     case 'message.queued':
       return { ...state, queued: [...state.queued.filter((one) => one.id !== event.queued.id), event.queued] }
+    case 'asks.lapsed':
+      return { ...state, lapsed: event.lapsed }
     case 'queue.changed':
       return {
         ...state,

@@ -16,10 +16,11 @@ from openagent.gateway.acp.options import change, config_options, session_state
 from openagent.gateway.jsonrpc import Link
 from openagent.gateway.jsonrpc_wire import INTERNAL_ERROR, INVALID_PARAMS, Later, Method, RpcError
 from openagent.protocol import events as e
-from openagent.protocol.conversation import MessageSend, MessagesPage, TurnCancel
+from openagent.protocol.conversation import AskAgain, MessageSend, MessagesPage, TurnCancel
 from openagent.protocol.customizing import CommandsList, SlashCommand
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.mcp import McpSessionServers
+from openagent.protocol.messages import TextPart
 from openagent.protocol.models import ModelsList
 from openagent.protocol.sessions import (
     AT_REST,
@@ -57,6 +58,9 @@ def number_of(code: str) -> int:
     if code == "not_found":
         return RESOURCE_NOT_FOUND
     return INVALID_PARAMS if code == "invalid_argument" else INTERNAL_ERROR
+
+
+_ASK_AGAIN = {"name": "ask-again", "description": "Be asked again what you did not answer in time."}
 
 
 def _command(command: SlashCommand) -> dict[str, Any]:
@@ -256,6 +260,7 @@ class Agent:
             self._asking.permission(opened.feed, ask)
         for question in snapshot.questions:
             self._asking.question(opened.feed, question)
+        opened.feed.lapsed(snapshot.lapsed)
 
     async def _ready(self, opened: _Open, servers: Sequence[wire.McpServer] | None) -> dict[str, Any]:
         """A session's state for the reply; what else there is to know follows the reply."""
@@ -282,7 +287,8 @@ class Agent:
             found = await self._link.request(CommandsList(id=self._link.next_id(), cwd=feed.info.cwd))
         except OpenAgentError:
             return
-        feed.update("available_commands_update", availableCommands=[_command(each) for each in found.commands])
+        commands = [*(_command(each) for each in found.commands), _ASK_AGAIN]
+        feed.update("available_commands_update", availableCommands=commands)
 
     async def _find_models(self, cwd: str) -> None:
         try:
@@ -322,8 +328,10 @@ class Agent:
         opened.feed.own_ops.add(prompt.op_id)
         try:
             parts = await parts_of(params.prompt, self._reader(session) if self._can.reads_files else None)
-            op = MessageSend(id=prompt.op_id, session=session, parts=parts)
-            sent = await self._link.request(op)
+            if [part.text.strip() if isinstance(part, TextPart) else "" for part in parts] == ["/ask-again"]:
+                sent = await self._link.request(AskAgain(id=prompt.op_id, session=session))
+            else:
+                sent = await self._link.request(MessageSend(id=prompt.op_id, session=session, parts=parts))
             prompt.turn = prompt.turn or sent.turn
             completed = await prompt.ended
         except asyncio.CancelledError:

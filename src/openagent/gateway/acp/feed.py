@@ -13,10 +13,10 @@ from openagent.gateway.acp.wire import Capabilities, Editor
 from openagent.protocol import events as e
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import ImagePart, Message, TextPart, ThinkingPart, ToolResultPart
-from openagent.protocol.sessions import EndedTurn, LiveAnswer, PermissionAsk, PlanItem, SessionInfo
+from openagent.protocol.sessions import EndedTurn, LapsedAsk, LiveAnswer, PermissionAsk, PlanItem, SessionInfo
 from openagent.protocol.telling import said
 from openagent.protocol.usage import SessionUsage
-from openagent.protocol.words import turn_ended
+from openagent.protocol.words import lapsed_told, turn_ended
 
 OUTPUT_KEPT = 32_000
 """Characters of a running command's output that are shown."""
@@ -63,6 +63,7 @@ class Feed:
             e.SessionUpdated: lambda event: self._session_updated(event.info),
             e.TurnCompleted: self._turn_completed,
             e.ContextCollected: self._collected,
+            e.AsksLapsed: lambda event: self.lapsed(event.lapsed),
             e.ErrorRaised: lambda event: None,  # the end of the prompt tells it
         }
 
@@ -86,6 +87,10 @@ class Feed:
             self._notice("warning", text)
         else:
             self.update("agent_message_chunk", content=text_block(f"\n{text}\n"))
+
+    def lapsed(self, lapsed: Sequence[LapsedAsk]) -> None:
+        if lapsed:
+            self.tell(f"{lapsed_told(each.what for each in lapsed)} Write /ask-again to be asked again.")
 
     def _notice(self, severity: str, text: str) -> None:
         if self._can.shows_notices:

@@ -47,7 +47,7 @@ class LoneContext:
     def output(self, stream: Literal["stdout", "stderr", "progress"], text: str) -> None:
         self.shown.append(text)
 
-    async def ask(self, question: Question) -> str:
+    async def ask(self, question: Question, *, patience: float | None = None) -> str:
         raise AssertionError("this context has nobody to ask")
 
     async def ask_if_there(self, question: Question) -> str | None:

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { wordsForEnd } from '@/lib/turn-words'
 import { Asked } from '@/pages/session/asks/Asked'
+import { Lapsed } from '@/pages/session/asks/Lapsed'
 import { Permission } from '@/pages/session/asks/Permission'
 import { isWaiting, look } from '@/state/attention'
 import { daemon } from '@/state/daemon'
@@ -16,7 +17,7 @@ export function NeedCard({ card, agents }: { card: Card; agents: Card[] }) {
     <li className={`need panel card-${card.info.status}`}>
       <Head card={card} />
       <Place card={card} agents={agents} />
-      {isWaiting(card) ? <Waiting card={card} /> : <Failed card={card} />}
+      {isWaiting(card) ? <Waiting card={card} /> : <Ended card={card} />}
       <Foot card={card} />
     </li>
   )
@@ -34,6 +35,19 @@ function Waiting({ card }: { card: Card }) {
   if (questions[0])
     return <Asked key={questions[0].id} question={questions[0]} behind={questions.length - 1} {...place} />
   return <p className="card-line dim">Waiting for you …</p>
+}
+
+function Ended({ card }: { card: Card }) {
+  return card.info.status === 'unanswered' ? <Unanswered card={card} /> : <Failed card={card} />
+}
+
+/** What nobody answered in time: the open session knows. */
+function Unanswered({ card }: { card: Card }) {
+  const { id } = card.info
+  useEffect(() => daemon.look(id), [id])
+  const lapsed = daemon.session(id)((state) => state.conversation)?.lapsed ?? []
+  if (lapsed.length > 0) return <Lapsed session={id} lapsed={lapsed} />
+  return <p className="card-line dim">Nobody answered in time …</p>
 }
 
 /** Why it failed, in a sentence, and the one thing to do about it. */

@@ -14,6 +14,7 @@ it('sorts sessions by who has to act, and shows none twice', () => {
     session('asks', { status: 'waiting_approval' }),
     session('failed', { status: 'error', updated_at: 200 }),
     session('cut-short', { status: 'interrupted', updated_at: 190 }),
+    session('nobody-answered', { status: 'unanswered', updated_at: 30 }),
     session('works', { status: 'thinking' }),
     session('helps', { status: 'waiting_approval', parent: 'works' }),
     session('before', { updated_at: 95 }),
@@ -28,7 +29,7 @@ it('sorts sessions by who has to act, and shows none twice', () => {
     session('away-at-work', { archived: true, status: 'thinking', updated_at: 90 }),
   ]
   const found = sorted(Object.fromEntries(all.map((card) => [card.info.id, card])), looked)
-  expect(names(found.needsYou)).toEqual(['asks', 'failed', 'cut-short'])
+  expect(names(found.needsYou)).toEqual(['asks', 'failed', 'cut-short', 'nobody-answered'])
   expect(names(found.running)).toEqual(['works', 'away-at-work', 'theirs-at-work'])
   expect(names(found.done)).toEqual(['before'])
   expect(names(found.rest)).toEqual(['seen', 'untouched', 'seen-failed', 'old', 'theirs-went-on'])

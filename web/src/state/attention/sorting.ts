@@ -38,7 +38,7 @@ export function sorted(cards: Record<string, Card>, looked: Looked): ByTurn {
 
 function placeOf(card: Card, looked: Looked): keyof ByTurn {
   const { info } = card
-  if (isWaiting(card)) return 'needsYou'
+  if (isWaiting(card) || info.status === 'unanswered') return 'needsYou'
   if (isRunning(info)) return 'running'
   if (info.archived) return 'archived'
   if (isBrought(card)) return 'brought'

@@ -72,6 +72,8 @@ export const BUILT_IN: Record<Name, Run | { elsewhere: string }> = {
   },
   cancel: ({ conversation }) => act('turn.cancel', { session: conversation.info.id }),
   retry: ({ conversation }) => act('turn.retry', { session: conversation.info.id }),
+  'ask-again': ({ conversation }) => act('ask.again', { session: conversation.info.id }),
+  'let-go': ({ conversation }) => act('ask.again', { session: conversation.info.id, drop: true }),
   close: page('/'),
   template: page('/templates'),
   agents: { elsewhere: 'The agents stand beside the conversation.' },

@@ -4,16 +4,20 @@ import json
 import os
 import signal
 import socket
+import socketserver
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from devtools.simulator import ThreadedSimulator
+from openagent.client import thin
 
 from .machine import PATIENCE, Machine, is_running, shell
+from .pseudo_terminal import Terminal
 
 
 def kill(pid: int) -> None:
@@ -156,6 +160,50 @@ def test_a_daemon_that_does_not_answer_can_still_be_stopped(fresh: Machine) -> N
     assert f"A daemon runs (pid {pid})" in told.stderr
     assert fresh.run("stop").stdout == f"The daemon (pid {pid}) has stopped.\n"
     assert not is_running(pid)
+
+
+def test_a_daemon_that_is_frozen_is_waited_for_in_sight(fresh: Machine) -> None:
+    assert fresh.run("serve", "--daemon").returncode == 0
+    pid = fresh.daemon_pid()
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        with Terminal(fresh, "run", "hello") as terminal:
+            terminal.until("waiting for the daemon to answer: 3 s, at most 60 s")
+            os.kill(pid, signal.SIGCONT)
+            terminal.until("Hello.")
+            assert terminal.exit_code() == 0
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_a_daemon_that_never_answers_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thin, "UNANSWERED", 1.0)
+    monkeypatch.setenv("OPENAGENT_SOCKET", str(tmp_path / "s"))
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(tmp_path / "s"))
+        silent.listen()
+        client = thin.ThinClient("test", interactive=False, auto_start=False)
+        with pytest.raises(thin.ConnectionEnded, match="has not answered for 1 seconds"):
+            client.request("ping")
+        client.close()
+
+
+def test_a_daemon_that_hangs_up_on_everybody_has_not_gone(tmp_path: Path, sim: ThreadedSimulator) -> None:
+    """As one does that has no file left to open."""
+    path = tmp_path / "s"
+    machine = Machine(tmp_path, sim, {"OPENAGENT_SOCKET": str(path)})
+    with socketserver.ThreadingUnixStreamServer(str(path), socketserver.BaseRequestHandler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            for refused in (machine.run("run", "hello"), machine.run("status")):
+                assert refused.returncode == 1
+                assert "daemon runs, but has hung up" in refused.stderr
+                assert "ulimit -n" in refused.stderr
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_another_socket_can_be_chosen(fresh: Machine, tmp_path: Path) -> None:

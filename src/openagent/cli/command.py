@@ -13,7 +13,7 @@ import click
 import msgspec
 from msgspec import Struct
 
-from openagent.client import Client, connect, elsewhere
+from openagent.client import Client, ConnectionLost, connect, elsewhere, thin
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.op import Op
 
@@ -138,6 +138,11 @@ async def daemon(
         raise OpenAgentError(
             "busy", "The daemon does not answer.", hint="End it with `openagent stop`; the next command starts another."
         ) from None
+    except ConnectionLost:
+        if url or socket or not thin.still_listens():
+            raise
+        reason, hint = thin.HUNG_UP
+        raise OpenAgentError("busy", f"{reason[0].upper()}{reason[1:]}.", hint=hint) from None
     except PermissionError as problem:
         raise OpenAgentError(
             "unauthorized", f"The daemon's socket {problem.filename or socket} belongs to another user."

@@ -34,7 +34,17 @@ from openagent.client.command_line import (
 from openagent.client.launch import DaemonDidNotStart
 from openagent.client.own_trace import own
 from openagent.client.text import call_line, clean, one_line, plan_lines, time_left
-from openagent.client.thin import ConnectionEnded, Refused, ThinClient, explain, parse, to_json
+from openagent.client.thin import (
+    HUNG_UP,
+    UNANSWERED,
+    ConnectionEnded,
+    Refused,
+    ThinClient,
+    explain,
+    parse,
+    still_listens,
+    to_json,
+)
 from openagent.protocol.ids import new_session_id
 from openagent.protocol.telling import said_of
 from openagent.protocol.words import LEAVING, call_to_come, lapsed_told, left_out, may_continue, turn_ended
@@ -61,6 +71,10 @@ if TYPE_CHECKING:
 _UNATTENDED = "No one is attached. Decide, and say what you assumed."
 _TICK = 1.0
 """Seconds between two lines of a countdown."""
+_SLOW = 3.0
+"""Seconds after which it is told that the daemon does not answer."""
+_QUIET = 15.0
+"""Seconds without a word after which the daemon is asked whether it is there."""
 _NO_PERSON = "the run has no terminal. Do without it, or end with what you would need."
 
 HELP = """\
@@ -155,6 +169,8 @@ def perform(arguments: Arguments, draw: Draw | None = None) -> tuple[int, str]:
     except ConnectionEnded as problem:
         reason = (str(problem) or "the daemon has gone").rstrip(".")
         hint = "Nothing is lost: `openagent run --continue` goes on."
+        if not str(problem) and not arguments.elsewhere and still_listens():
+            reason, hint = HUNG_UP
         error, code = {"code": "disconnected", "message": f"The connection ended: {reason}.", "hint": hint}, FAILED
     except BrokenPipeError:
         silence_stdout()
@@ -185,6 +201,10 @@ class Run:
         self._may_ask = sys.stdin.isatty() and sys.stderr.isatty()
         self._streams = arguments.output == "text" and sys.stdout.isatty()
         self._client = _client(arguments)("run", interactive=self._may_ask)
+        self._client.told_silent = self._tell_silent
+        self._heard_at = self._due_since = 0.0
+        """When something came last; since when an answer is due, 0: none is."""
+        self._told_silent = False
         self._session = self._sent = self._queued = ""
         self._turn = 0
         """The turn that was running when its retry was wanted: it began with another op."""
@@ -236,6 +256,7 @@ class Run:
             parts = {"parts": arguments.images} if arguments.images else {}
             self._sent = client.queue("message.send", session=self._session, text=arguments.prompt, **parts)
         client.flush()
+        self._heard_at = self._due_since = monotonic()
         return self._session
 
     def follow(self) -> int:
@@ -294,8 +315,10 @@ class Run:
         self._client.close()
         try:
             self._client = _client(self._arguments)("run", interactive=self._may_ask, auto_start=False)
+            self._client.told_silent = self._tell_silent
             self._client.queue("session.attach", session=self._session, after=self._seq, messages=0)
             self._client.flush()
+            self._heard_at = self._due_since = monotonic()
         except (OSError, Refused):
             raise problem from None
         self._streams = False
@@ -323,10 +346,12 @@ class Run:
 
     def _follow(self) -> int:
         while True:
-            body = self._client.receive_body(_TICK if self._countdown is not None else None)
+            body = self._client.receive_body(_TICK)
             if body is None:
                 self._count_down_on()
+                self._look_for_life()
                 continue
+            self._heard_life()
             event = parse(body)
             kind = event["type"]
             self._seq = max(self._seq, event.get("seq", 0))
@@ -359,6 +384,29 @@ class Run:
                 show(event)
             elif kind not in _QUEUE:  # what became of this command's message is its own business
                 self._tell(kind, event)
+
+    def _heard_life(self) -> None:
+        self._heard_at, self._due_since = monotonic(), 0.0
+        if self._told_silent:
+            self._told_silent = False
+            if self._countdown is None:
+                self._forget_waiting()
+
+    def _look_for_life(self) -> None:
+        """A turn may be silent for long, a daemon may not."""
+        now = monotonic()
+        if self._due_since:
+            self._client.silent_for(now - self._due_since)
+        elif now - self._heard_at > _QUIET:
+            self._client.queue("ping")
+            self._client.flush()
+            self._due_since = now
+
+    def _tell_silent(self, seconds: float) -> None:
+        """Once, where there is no terminal."""
+        if seconds >= _SLOW and (use_colour(sys.stderr) or not self._told_silent):
+            self._told_silent = True
+            self._tell_waiting(f"waiting for the daemon to answer: {seconds:.0f} s, at most {UNANSWERED:.0f} s", True)
 
     def _not_said(self, kind: str, event: Event) -> str:
         """Why a message that waits will not be answered here."""

@@ -58,6 +58,10 @@ def to_json(value: Any) -> str:
     return repr(value)
 
 
+UNANSWERED = 60.0
+"""Seconds in which a daemon answers, also on the slowest machine."""
+
+
 class ConnectionEnded(Exception):
     """The daemon has gone, or ended the connection; the text says why if it said so."""
 
@@ -70,6 +74,8 @@ class ConnectionEnded(Exception):
 class ThinClient:
     def __init__(self, name: str, *, interactive: bool, auto_start: bool = True) -> None:
         self._count = 0
+        self.told_silent: Callable[[float], None] | None = None
+        """Hears every second for how long an answer is due."""
         self._open(auto_start)
         self.hello = self.queue(
             "hello", protocol=PROTOCOL_VERSION, client=name, interactive=interactive, env=self._passed_on()
@@ -106,8 +112,8 @@ class ThinClient:
     def flush(self) -> None:
         try:
             self._socket.sendall(self._unsent)
-        except ConnectionError as problem:
-            raise ConnectionEnded(str(problem)) from None
+        except ConnectionError:
+            raise ConnectionEnded from None
         self._unsent.clear()
 
     def receive_body(self, patience: float | None = None) -> str | None:
@@ -149,9 +155,19 @@ class ThinClient:
         return bool(came)
 
     def receive(self) -> Event:
-        body = self.receive_body()
-        assert body is not None  # without patience it waits
+        """An answer is due."""
+        waited = 0.0
+        while (body := self.receive_body(1.0)) is None:
+            waited += 1.0
+            self.silent_for(waited)
         return parse(body)
+
+    def silent_for(self, seconds: float) -> None:
+        """An answer is due for so long. Raises ConnectionEnded when that is too long."""
+        if seconds >= UNANSWERED:
+            raise ConnectionEnded(f"the daemon has not answered for {seconds:.0f} seconds", for_good=True)
+        if self.told_silent is not None:
+            self.told_silent(seconds)
 
     def request(self, op: str, **fields: Any) -> Any:
         """Send and wait for the reply, leaving out whatever else arrives before it. Raises Refused."""
@@ -166,6 +182,24 @@ class ThinClient:
 
     def close(self) -> None:
         self._socket.close()
+
+
+HUNG_UP = (
+    "the daemon runs, but has hung up",
+    "It may have too many files open (`openagent logs` tells). Try again, or start it with a higher `ulimit -n`.",
+)
+
+
+def still_listens() -> bool:
+    """A daemon of this machine takes connections."""
+    trial = Socket(AF_UNIX, SOCK_STREAM)
+    try:
+        trial.connect(locations.socket_path(os.environ))
+    except OSError:
+        return False
+    finally:
+        trial.close()
+    return True
 
 
 def reader_left() -> bool:

@@ -134,7 +134,7 @@ async def test_the_command_line_lists_it_and_lets_it_go(tmp_path: Path) -> None:
         session = await new_session(h, client, mode="ask")
         await turn(client, await client.attach(session))
         told = await openagent(h, "agents", "waiting")
-        assert f"`openagent ask-again {session}` has it asked again" in told
+        assert f"`openagent agents ask-again {session}` has it asked again" in told
         assert "nobody answered" in await openagent(h, "sessions", "list")
-        assert await openagent(h, "ask-again", session, "--drop") == "Let go.\n"
+        assert await openagent(h, "agents", "ask-again", session, "--drop") == "Let go.\n"
         assert await openagent(h, "agents", "waiting") == "Nothing waits for you.\n"

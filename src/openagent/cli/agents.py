@@ -4,6 +4,7 @@ import time
 
 import click
 
+from openagent.cli.ask_again import ask_again
 from openagent.cli.command import (
     Group,
     as_json,
@@ -119,7 +120,7 @@ def waiting(session: str, as_json: bool) -> None:
     rows = [_waiting_row(each, now) for each in (*answer.asks, *answer.lapsed)]
     say(table(("SESSION", "WAITS", "FOR"), rows))
     for name in dict.fromkeys(each.session for each in answer.lapsed):
-        say(paint(f"! Nobody answered {name} in time: `openagent ask-again {name}` has it asked again.", YELLOW))
+        say(paint(f"! Nobody answered {name} in time: `openagent agents ask-again {name}` has it asked again.", YELLOW))
 
 
 def _waiting_row(each: PendingAsk, now: float) -> tuple[str, ...]:
@@ -131,5 +132,5 @@ def _waiting_row(each: PendingAsk, now: float) -> tuple[str, ...]:
     return each.session, since, one_line(wanted, 90)
 
 
-for _command in (list_agents, waiting, cancel):
+for _command in (list_agents, waiting, ask_again, cancel):
     agents.add_command(_command)

@@ -1,4 +1,4 @@
-"""`openagent ask-again`"""
+"""`openagent agents ask-again`"""
 
 import click
 
@@ -11,7 +11,12 @@ from openagent.client.command_line import Arguments
 from openagent.protocol.conversation import AskAgain, Sent
 
 
-@command("ask-again", "openagent ask-again", "openagent ask-again 06gx", "openagent ask-again 06gx --drop")
+@command(
+    "ask-again",
+    "openagent agents ask-again",
+    "openagent agents ask-again 06gx",
+    "openagent agents ask-again 06gx --drop",
+)
 @session_argument("[SESSION]", required=False)
 @click.option("--drop", is_flag=True, help="Let it go instead.")
 @as_json

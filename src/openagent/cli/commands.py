@@ -58,7 +58,6 @@ GROUPS: dict[str, dict[str, Entry]] = {
     },
     "sessions": {
         "attach": Entry("openagent.cli.attach:attach", "Follow a session live, reply and approve"),
-        "ask-again": Entry("openagent.cli.ask_again:ask_again", "Be asked again what you did not answer in time"),
         "retry": Entry("openagent.cli.retry:retry", "Retry now, or continue a turn that failed"),
         "compact": Entry("openagent.cli.context:compact", "Shorten what the model is shown of a session"),
         "context": Entry("openagent.cli.context:context", "Show what fills the model's window; pin, restore"),

@@ -561,7 +561,9 @@ class Run:
 
     def _lapsed(self, event: Event) -> None:
         if event["lapsed"]:
-            self._note(f"! {clean(lapsed_told(_whats(event)))} `openagent ask-again {self._session}` asks again.", True)
+            self._note(
+                f"! {clean(lapsed_told(_whats(event)))} `openagent agents ask-again {self._session}` asks again.", True
+            )
 
     def _question(self, event: Event) -> None:
         question = event["question"]

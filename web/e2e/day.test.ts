@@ -72,8 +72,7 @@ const SCRIPT: Script = {
       match: 'Good morning, Dogwood',
       steps: [says('Good morning.'), put(15, 'of Dogwood'), says('Dogwood has written.')],
     },
-    // The second time it asks after the daemon was killed with the question standing.
-    { match: 'Good morning, Elm', steps: [says('Good morning.'), asks, asks, says('You chose {last_result}.')] },
+    { match: 'Good morning, Elm', steps: [says('Good morning.'), asks, says('You chose {last_result}.')] },
     { steps: [says('Well said: {last_user}')], loop: true },
   ],
 }
@@ -411,11 +410,8 @@ it('loses nothing when the daemon is killed while a question stands', async () =
   await card.getByText('Which colour?').waitFor()
   await write('a draft of Elm')
   await killed()
-  await page.getByText('Interrupted: the daemon stopped in the middle of it.').waitFor()
+  await card.getByText('Which colour?').waitFor()
   expect(await input().inputValue()).toBe('a draft of Elm')
-  await has(input(), 'the focus', () => hasFocus(input()))
-  await hands.write('Ask me again')
-  await hands.press('Enter')
   await hands.pressOn(card.getByRole('button', { name: /^blue/ }))
   await answers().getByText('You chose blue.').waitFor()
 })

@@ -12,7 +12,7 @@ interface Props {
 /** What nobody answered in time: what happened, and the way to be asked again. */
 export function Lapsed({ session, lapsed }: Props) {
   return (
-    <section className="ask" aria-label="Nobody answered in time">
+    <section className="ask ask-over" aria-label="Nobody answered in time">
       <header className="ask-head">
         <strong>Nobody answered in time, so this was not done</strong>
       </header>

@@ -10,7 +10,7 @@ import pytest
 from openagent.plugins.workspace import Caller
 from openagent.protocol.undo import ChangedFile
 from openagent.workspace.checkpoints import GitCheckpoints
-from openagent.workspace.git_guard import Disarmed, NoJails
+from openagent.workspace.git_guard import Disarmed, GitGuard, NoJails
 from openagent.workspace.writes import WorkspaceWrites
 from tests.workspace.trees import git, manifest
 
@@ -131,3 +131,12 @@ async def test_a_defect_of_the_check_of_repositories_costs_nothing_of_undo(home:
     assert {each.path for each in told if "could not be checked" in each.what} == {"made", "made/.git"}
     await writes.rewind(workspace, "one", 1)
     assert manifest(workspace) == before
+
+
+def test_what_cannot_be_kept_is_taken_out_all_the_same(home: Path, workspace: Path) -> None:
+    home.joinpath("disarmed").touch()  # no place for the originals
+    guard = GitGuard(workspace, home, NoJails(walled=False))
+    git(workspace, "init", "-q")
+    git(workspace, "config", "core.fsmonitor", "touch x")
+    assert [each.left for each in guard.look_at({b".git"})] == [False]
+    assert "fsmonitor" not in (workspace / ".git/config").read_text()

@@ -241,6 +241,11 @@ def _is_busy(standing: Standing) -> bool:
     first = standing.first()
     if not first or not standing.has_shells:
         return True
+    # Of processes that end meanwhile the kernel may leave out others.
+    return _has_commands(first) or _has_commands(first)
+
+
+def _has_commands(first: int) -> bool:
     inside = children_of(first)
     launchers = [pid for each in inside for pid in children_of(each)]
     shells = [shell for launcher in launchers for own in children_of(launcher) for shell in children_of(own)]

@@ -5,6 +5,7 @@ submodule, a bare repository, a `.git` file that names some folder) are compared
 what is new and could run a program is taken out, kept beside the checkpoints, and told.
 """
 
+import errno
 import logging
 import os
 import re
@@ -406,9 +407,12 @@ class GitGuard:
         return parsed(listing.stdout)
 
     def _keep(self, path: bytes, content: bytes) -> None:
-        self.kept.mkdir(mode=0o700, exist_ok=True)
         name = b"%d-%s" % (time.time_ns(), path.replace(b"/", b"%")[-150:])
-        (self.kept / os.fsdecode(name)).write_bytes(content)
+        try:
+            self.kept.mkdir(mode=0o700, exist_ok=True)
+            (self.kept / os.fsdecode(name)).write_bytes(content)
+        except OSError:  # a full disk keeps nothing from being taken out
+            _log.warning("what was taken out of a repository could not be kept", exc_info=True)
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
@@ -481,7 +485,12 @@ def _lists_everything() -> bool:
 def _put(folder: int, name: bytes, content: bytes) -> None:
     """Under way it has a name that nobody could have taken before, to be in its way."""
     make_writable(folder)
-    put_file(folder, name, b".%s.%s" % (name, token_hex(8).encode()), [content], 0o644)
+    try:
+        put_file(folder, name, b".%s.%s" % (name, token_hex(8).encode()), [content], 0o644)
+    except OSError as problem:
+        if problem.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        os.unlink(name, dir_fd=folder)  # git goes by what it has without it
 
 
 def _put_aside(folder: int, name: bytes) -> bytes:

@@ -201,8 +201,9 @@ class WorkspaceWrites:
             except Exception:
                 kept.unseen.append(window)
                 raise
+            finally:
+                await self._wall_off(kept, window)
             self._write_what_waits(kept)
-            await self._wall_off(kept, window)
             return await self._save_start(kept, window)
         finally:
             if not window.leave():

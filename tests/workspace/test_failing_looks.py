@@ -134,6 +134,7 @@ async def test_a_defect_of_the_check_of_repositories_costs_nothing_of_undo(home:
 
 
 def test_what_cannot_be_kept_is_taken_out_all_the_same(home: Path, workspace: Path) -> None:
+    home.mkdir()
     home.joinpath("disarmed").touch()  # no place for the originals
     guard = GitGuard(workspace, home, NoJails(walled=False))
     git(workspace, "init", "-q")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .machine import Machine
+from .machine import Machine, shell
 
 WROTE = {"tool_calls": [{"name": "write_file", "arguments": {"path": "made.py", "content": "print('made')\n"}}]}
 
@@ -57,6 +57,16 @@ def test_undo_of_a_path_touches_that_path_alone(fresh: Machine) -> None:
     assert below.returncode == 0, below.stderr
     assert there() == {"c.txt"}
     assert "taken back" not in fresh.run("sessions", "show", session).stdout
+
+
+def test_files_that_run_outside_the_sandbox_are_marked(fresh: Machine) -> None:
+    (fresh.workspace / "Makefile").write_text("all:\n")
+    fresh.turn("write", script=[shell("echo more >> Makefile"), {"text": "ok"}])
+    mark = "runs outside the sandbox: make or build"
+    assert f"M Makefile  +1 −0  ({mark})" in fresh.run("diff").stdout
+    assert f"  Makefile  ({mark})" in fresh.run("undo").stdout
+    assert f"  Makefile  ({mark})" in fresh.run("redo").stdout
+    assert f"  Makefile  ({mark})" in fresh.run("revert", "Makefile").stdout
 
 
 def test_redo_needs_no_id_and_revert_takes_the_session_first(fresh: Machine) -> None:

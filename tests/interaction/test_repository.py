@@ -116,6 +116,22 @@ async def test_a_branch_is_pushed_and_a_pull_request_is_opened_for_it(tmp_path: 
             await ask(client, GitPullRequest, session=session, title="Greet")
 
 
+async def test_files_that_run_outside_the_sandbox_are_marked_until_the_pull_request_is_open(tmp_path: Path) -> None:
+    script = [shell("mkdir -p web; echo x | tee Makefile web/package.json plain.txt; rm a.txt"), {"text": "done"}]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        repository(h.workspace, remote=tmp_path / "far.git")
+        session = await worked(h, client)
+        marks = {"Makefile": "make or build", "web/package.json": "package manager", "plain.txt": "", "a.txt": ""}
+        state = await ask(client, GitStatus, session=session)
+        assert {file.path: file.runs_outside for file in state.files} == marks
+        assert state.runs_outside == {}
+        await ask(client, GitBranch, session=session, name="build")
+        await ask(client, GitCommit, session=session, message="Build it")
+        found = {path: reason for path, reason in marks.items() if reason}
+        assert (await ask(client, GitStatus, session=session)).runs_outside == found
+        assert (await ask(client, GitPullRequest, session=session, title="Build")).runs_outside == found
+
+
 async def test_what_cannot_be_done_is_said_in_a_sentence(tmp_path: Path, person: Path) -> None:
     async with house(tmp_path, WORK) as h, await h.client() as client:
         session = await worked(h, client)

@@ -7,7 +7,8 @@ import pytest
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.op import Op
 from openagent.protocol.ops import BY_TAG
-from openagent.protocol.undo import Rewound, SessionRedo, SessionUndo
+from openagent.protocol.review import ReviewShow
+from openagent.protocol.undo import Rewound, SessionChanges, SessionRedo, SessionUndo
 
 from .doing import ask, messages_of, shell, turn, write
 from .house import house, new_session
@@ -61,6 +62,29 @@ async def test_a_path_that_cannot_be_undone_alone_is_refused_and_nothing_is_done
         assert files(h.workspace) == made
         await ask(client, SessionUndo, session=session, turn=2, paths=["new.py", "old.py"])
         assert files(h.workspace) == {"a.txt": "1", "b.txt": "2\n", "old.py": lines}
+
+
+async def test_files_that_run_outside_the_sandbox_are_marked_with_what_runs_them(tmp_path: Path) -> None:
+    script = [shell("mkdir .vscode; echo x | tee .envrc .vscode/tasks.json src.py; rm Makefile"), {"text": "ok"}]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        (h.workspace / "Makefile").write_text("all:\n")
+        session = await new_session(h, client)
+        await turn(client, await client.attach(session))
+        changes = await ask(client, SessionChanges, session=session)
+        marks = {file.path: file.runs_outside for file in changes.files}
+        assert marks == {
+            ".envrc": "direnv or environment",
+            ".vscode/tasks.json": "editor",
+            "src.py": "",
+            "Makefile": "",
+        }
+        review = await ask(client, ReviewShow, session=session)
+        assert {each.file.path: each.file.runs_outside for each in review.files} == marks
+        assert {each.file.path: each.file.runs_outside for each in review.turns[0].files} == marks
+        undone = await ask(client, SessionUndo, session=session, turn=1)
+        assert undone.runs_outside == {"Makefile": "make or build"}
+        redone = await ask(client, SessionRedo, session=session)
+        assert redone.runs_outside == {path: mark for path, mark in marks.items() if mark}
 
 
 async def test_overwriting_others_has_a_flag_of_its_own(tmp_path: Path) -> None:

@@ -136,6 +136,18 @@ async def test_undo_takes_the_named_file_alone_and_leaves_the_conversation(tmp_p
         assert not [said for said in seen.all_of(Said) if said.has_class("rewound")]
 
 
+async def test_files_that_run_outside_the_sandbox_are_marked_in_the_diff_and_before_an_undo(tmp_path: Path) -> None:
+    async with screens(tmp_path, [write(".envrc", "made\n"), {"text": "written"}]) as seen:
+        await seen.write("make it")
+        await seen.until_shown("written")
+        await seen.until_idle()
+        await seen.write("/diff")
+        await seen.until_shown("runs outside the sandbox: direnv or environment", "+ made")
+        await seen.pilot.press("q")
+        await seen.write("/rewind")
+        await seen.until_shown("A .envrc +1 −0  runs outside the sandbox: direnv or environment")
+
+
 async def test_files_and_commands_are_completed(tmp_path: Path) -> None:
     (tmp_path / "workspace").mkdir()
     (tmp_path / "workspace" / "retry.py").touch()

@@ -52,6 +52,13 @@ class Rough(Editor):
             os.unlink(path)  # whoever opened it would wait for a reader
         return path
 
+    def move(self) -> None:
+        super().move()
+        for at, _, files in os.walk(self.root):
+            for name in (b".gitignore", b".gitattributes"):
+                if name in files and stat.S_ISFIFO(os.lstat(os.path.join(at, name)).st_mode):
+                    os.unlink(os.path.join(at, name))
+
     def swap(self) -> None:
         """A file becomes a folder with the file in it, or a folder a file."""
         path = self.existing()

@@ -30,6 +30,13 @@ const SCRIPT = {
       match: 'write at length',
       steps: [shell('for n in $(seq 9000); do echo line $n; done > long.txt'), { text: 'Long.' }],
     },
+    {
+      match: 'build it',
+      steps: [
+        shell("printf 'all:\\n' > Makefile; mkdir -p .vscode; echo '{}' > .vscode/tasks.json; echo plain > plain.txt"),
+        { text: 'Built.' },
+      ],
+    },
     { steps: [{ text: 'Fine.' }], loop: true },
   ],
 }
@@ -227,6 +234,37 @@ it('undoes what the preview said, says the same number, and offers the way back'
   await page.getByRole('button', { name: 'Bring it back' }).click()
   await page.getByText('The rewind was taken back.').waitFor()
   expect(existsSync(at('docs/notes.md'))).toBe(true)
+})
+
+it('marks the files that run outside the sandbox wherever they are shown', async () => {
+  git('switch', '-qc', 'build')
+  const { path } = await house.session()
+  const page = await house.visit(path)
+  await send(page, 'build it', 'Built.')
+  const mark = 'runs outside the sandbox: make or build'
+  await page.getByRole('complementary').getByRole('img', { name: mark }).waitFor()
+  await page.getByRole('button', { name: 'Undo …' }).click()
+  const rewind = page.getByRole('dialog', { name: 'Rewind' })
+  await rewind.getByText(mark).waitFor()
+  expect(await violationsOn(page)).toEqual([])
+  await rewind.getByRole('button', { name: 'Cancel' }).click()
+  await page.getByRole('tab', { name: 'review' }).click()
+  await page.getByRole('region', { name: 'Changes in Makefile' }).getByText(mark).waitFor()
+  expect(await page.getByRole('region', { name: 'Changes in plain.txt' }).getByText('runs outside').count()).toBe(0)
+  expect(await violationsOn(page)).toEqual([])
+  await page.getByRole('button', { name: 'Commit …' }).click()
+  const commit = page.getByRole('dialog')
+  await commit.getByText(mark).waitFor()
+  await commit.getByLabel('Message').fill('Build it')
+  await commit.getByRole('button', { name: 'Commit' }).click()
+  await page.getByRole('button', { name: 'Open pull request …' }).click()
+  const request = page.getByRole('dialog', { name: 'Open a pull request' })
+  await request
+    .getByRole('list', { name: 'Files that run outside the sandbox' })
+    .getByText('.vscode/tasks.json')
+    .waitFor()
+  await request.getByRole('button', { name: 'Cancel' }).click()
+  git('switch', '-q', 'main')
 })
 
 it('merges a copy, and settles what both sides changed file by file', async () => {

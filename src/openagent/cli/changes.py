@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from openagent.cli.command import say
 from openagent.cli.diff import look_of, painted
 from openagent.cli.terminal import BOLD, paint
-from openagent.client.text import clean, one_line
+from openagent.client.text import clean, one_line, outside
 from openagent.protocol.undo import ChangedFile
 
 
@@ -27,6 +27,7 @@ def _heading(file: ChangedFile) -> str:
     counts = "binary" if file.binary else f"+{file.added} −{file.removed}"
     notes = ["others have changed it since"] if file.others else []
     notes += [f"not surely this session's: {one_line(file.shared)}"] if file.shared else []
+    notes += [outside(file.runs_outside)] if file.runs_outside else []
     note = f"  ({'; '.join(notes)})" if notes else ""
     return f"{file.status} {moved}{one_line(file.path)}  {counts}{note}"
 

@@ -14,7 +14,7 @@ from openagent.cli.command import as_json, command, complete, daemon, examples, 
 from openagent.cli.task_cache import SeenTasks, remember_tasks, seen_tasks
 from openagent.cli.terminal import DIM, YELLOW, paint, table
 from openagent.client import Client
-from openagent.client.text import ago, clean, one_line
+from openagent.client.text import ago, clean, one_line, outside
 from openagent.protocol.daemon import DaemonFollow
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import TaskUpdated
@@ -370,7 +370,9 @@ def _tell_run(each: TaskInfo, as_json: bool) -> None:
 
 def _how_far(run: TaskRunInfo) -> str:
     facts = [run.state, run.branch, run.url, run.commits and f"{run.commits} commits", f"session {run.session}"]
-    return paint(clean("  ·  ".join(str(fact) for fact in facts if fact)), DIM)
+    line = paint(clean("  ·  ".join(str(fact) for fact in facts if fact)), DIM)
+    marks = [f"\n! {one_line(path)} {outside(reason)}" for path, reason in run.runs_outside.items()]
+    return line + "".join(marks)
 
 
 @command("remove", "openagent tasks remove 06gx", "openagent tasks remove 06gx 06gy --json")

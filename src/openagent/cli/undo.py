@@ -11,7 +11,7 @@ from openagent.cli.command import as_json, command, complete, daemon, plain, pri
 from openagent.cli.completion import session_and_paths_argument, session_argument
 from openagent.cli.session_here import is_within, session_and_paths, session_or_newest
 from openagent.client import Client
-from openagent.client.text import clean
+from openagent.client.text import clean, outside
 from openagent.client.turns import newest_turn
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.review import Reverted, ReviewRevert, ReviewShow
@@ -152,9 +152,11 @@ def _show(done: Rewound, *, nothing: str) -> None:
         say(nothing)
     changed = [*done.written, *done.removed]
     for path in changed[:_SHOWN]:
-        say(f"  {clean(path)}{'  (others’ changes are still in it)' if path in done.merged else ''}")
+        say(f"  {clean(path)}{_notes(path, done)}")
     if len(changed) > _SHOWN:
         say(f"  … and {len(changed) - _SHOWN} more")
+        for path in (path for path in changed[_SHOWN:] if path in done.runs_outside):
+            say(f"  {clean(path)}{_notes(path, done)}")
     for left in done.others:
         say(f"! {clean(left.path)} was left as it is: {clean(left.reason)}")
     for problem in done.kept:
@@ -165,6 +167,12 @@ def _show(done: Rewound, *, nothing: str) -> None:
         say(clean(f"Stopped what was still at work in the background: {', '.join(done.stopped)}."))
     if done.beside:
         say(clean(f"At work in the same folder, and untouched: {', '.join(done.beside)}."))
+
+
+def _notes(path: str, done: Rewound | Reverted) -> str:
+    notes = ["others’ changes are still in it"] if path in done.merged else []
+    notes += [outside(done.runs_outside[path])] if path in done.runs_outside else []
+    return f"  ({'; '.join(notes)})" if notes else ""
 
 
 @command(
@@ -187,7 +195,7 @@ def revert(*, words: tuple[str, ...], hunks: tuple[int, ...], turn: int | None, 
         print_json(plain(done))
         return
     for changed in (*done.written, *done.removed):
-        say(f"  {clean(changed)}{'  (others’ changes are still in it)' if changed in done.merged else ''}")
+        say(f"  {clean(changed)}{_notes(changed, done)}")
     say(f"To bring it back: openagent redo {name} {done.undo}")
 
 

@@ -192,3 +192,8 @@ def size(count: int) -> str:
             return f"{value:.0f} {unit}"
         value /= 1000
     return f"{value:.1f} GB"
+
+
+def outside(reason: str) -> str:
+    """The mark of a file that something outside the sandbox runs later."""
+    return f"runs outside the sandbox: {one_line(reason)}"

@@ -14,6 +14,7 @@ from openagent.core.audit import entry
 from openagent.core.recorder import InfoChanges
 from openagent.core.view_log import REWIND, standing
 from openagent.plugins.context import ranges, within
+from openagent.plugins.runs_outside import all_running_outside
 from openagent.plugins.store import AuditEntry, CollectionRecord, Rows
 from openagent.plugins.tool import Tool
 from openagent.plugins.workspace import Caller, Part, Restored, Writes, WriteWindow
@@ -137,7 +138,7 @@ class Undo:
             await session.record(restored, rows=Rows(audit=audit), op_id=op.id)
             session.seen.forget()
         await session.inbox.start_next()
-        return Reverted(done.undo, done.written, done.removed, done.merged)
+        return Reverted(done.undo, done.written, done.removed, done.merged, all_running_outside(done.written))
 
     async def rewind(self, op: SessionUndo) -> Rewound:
         """Back to before a turn. What it takes away stays in the store, and can be brought again."""
@@ -370,4 +371,5 @@ def _told(turn: int, undo: str, restored: Restored | None, *, git: bool, missing
         f"{restored.git_state}. {restored.git_detail}".strip() if git else "",
         others=[LeftAlone(left.path, left.reason) for left in restored.others],
         merged=restored.merged,
+        runs_outside=all_running_outside(restored.written),
     )

@@ -23,6 +23,8 @@ class RepositoryFile(Struct, frozen=True, omit_defaults=True):
     """Some of it is in git's index already."""
     old_path: str = ""
     """What a renamed file was called before."""
+    runs_outside: str = ""
+    """What runs it later outside the sandbox, such as "git hook"; empty: nothing that is known."""
 
 
 class RepositoryState(Struct, frozen=True, omit_defaults=True):
@@ -54,6 +56,8 @@ class RepositoryState(Struct, frozen=True, omit_defaults=True):
     """Hooks of the repository that git would run for a person, and that do not run here."""
     message: str = ""
     """A commit message to start from."""
+    runs_outside: dict[str, str] = {}
+    """Committed files that the base has not, and that run later outside the sandbox: the path, and what runs it."""
 
 
 class Committed(Struct, frozen=True):
@@ -94,6 +98,8 @@ class PullRequestOpened(Struct, frozen=True, omit_defaults=True):
     """Where it is; empty when the forge's program did not say."""
     branch: str = ""
     """The branch it is about."""
+    runs_outside: dict[str, str] = {}
+    """Its files that run later outside the sandbox: the path, and what runs it, such as "git hook"."""
 
 
 class GitStatus(

@@ -60,6 +60,8 @@ class Reverted(Struct, frozen=True, omit_defaults=True):
     """Files that are gone again."""
     merged: list[str] = []
     """Files in which changes of others stayed."""
+    runs_outside: dict[str, str] = {}
+    """Files it wrote that run later outside the sandbox: the path, and what runs it, such as "git hook"."""
 
 
 class ReviewShow(

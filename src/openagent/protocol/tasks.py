@@ -32,6 +32,8 @@ class TaskRunInfo(Struct, frozen=True, omit_defaults=True):
     """So many were pushed."""
     problem: str = ""
     """Why it does not go on, and what to do about it."""
+    runs_outside: dict[str, str] = {}
+    """Files it changed that run later outside the sandbox: the path, and what runs it, such as "git hook"."""
 
 
 class TaskInfo(Struct, frozen=True, omit_defaults=True):

@@ -31,6 +31,8 @@ class ChangedFile(Struct, frozen=True, omit_defaults=True):
     """Others have changed it since."""
     shared: str = ""
     """Why it may have been somebody else's; empty when it was surely the session's."""
+    runs_outside: str = ""
+    """What runs it later outside the sandbox, such as "git hook"; empty: nothing that is known."""
 
 
 class Changes(Struct, frozen=True):
@@ -72,6 +74,8 @@ class Rewound(Struct, frozen=True, omit_defaults=True):
     """Sub-agents and commands of those turns that were still at work in the background, and were ended."""
     beside: list[str] = []
     """Other sessions in the middle of a turn in this folder: nothing of theirs was touched."""
+    runs_outside: dict[str, str] = {}
+    """Files it wrote that run later outside the sandbox: the path, and what runs it, such as "git hook"."""
 
 
 class SessionUndo(

@@ -22,7 +22,7 @@ from textual.widgets import Input, Static, TextArea
 from openagent.client import Client
 from openagent.client.reconnect import Link, Trouble
 from openagent.client.terminal_colours import Ground, depth, ground_told
-from openagent.client.text import clean, one_line
+from openagent.client.text import clean, one_line, outside
 from openagent.protocol import locations
 from openagent.protocol.context import ContextShow
 from openagent.protocol.daemon import DaemonStatus
@@ -1020,6 +1020,8 @@ class OpenAgent(App[None]):
         if done is not None:
             changed = len(done.written) + len(done.removed)
             self.notify(clean(f"Back to before turn {turn}; {changed} files restored."), markup=False)
+            for path, reason in done.runs_outside.items():
+                self.notify(f"{one_line(path)} {outside(reason)}", severity="warning", markup=False)
             if done.others:
                 self._offer_others(view, turn, done.others)
 

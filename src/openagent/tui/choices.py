@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from textual.content import Content
 
 from openagent.client import Client
-from openagent.client.text import ago, clean, one_line
+from openagent.client.text import ago, clean, one_line, outside
 from openagent.protocol.conversation import MessagesPage
 from openagent.protocol.grants import Grant, GrantsList
 from openagent.protocol.mcp import McpList, McpServerInfo
@@ -263,7 +263,8 @@ def changes(client: Current, session: str, width: int, *, tinted: bool) -> Previ
 
 def _note(file: ChangedFile) -> str:
     note = "  others have changed it since" if file.others else ""
-    return f"{note}  not surely this session's: {file.shared}" if file.shared else note
+    note += f"  not surely this session's: {file.shared}" if file.shared else ""
+    return f"{note}  {outside(file.runs_outside)}" if file.runs_outside else note
 
 
 def templates(client: Current, cwd: str) -> Load:

@@ -12,11 +12,11 @@ from msgspec.structs import asdict
 from textual.app import SuspendNotSupported
 
 from openagent.client import agents_file
-from openagent.client.text import clean, cost, one_line
+from openagent.client.text import clean, cost, one_line, outside
 from openagent.client.turns import newest_turn_with_changes
 from openagent.protocol.context import ContextCollect
 from openagent.protocol.sessions import MODES, SessionFork, SettingsChange
-from openagent.protocol.undo import SessionChanges
+from openagent.protocol.undo import ChangedFile, SessionChanges
 from openagent.tui.figures import spent
 from openagent.tui.pager import Pager
 from openagent.tui.session_view import Draft
@@ -133,8 +133,15 @@ async def diff(app: "OpenAgent", turn: str) -> None:
         return
     added, removed = sum(file.added for file in changed.files), sum(file.removed for file in changed.files)
     files = f"{len(changed.files)} file{'s' * (len(changed.files) > 1)}"
-    text = "\n".join(file.patch.rstrip("\n") or f"{file.status} {file.path}" for file in changed.files)
+    text = "\n".join(_marked(file) for file in changed.files)
     app.push_screen(Pager(f"Changed: {files} +{added} −{removed}", text, app.keys))
+
+
+def _marked(file: ChangedFile) -> str:
+    """With its mark between its name and its first lines."""
+    text = file.patch.rstrip("\n") or f"{file.status} {file.path}"
+    head, hunk, rest = text.partition("\n@@")
+    return f"{head}\n! {outside(file.runs_outside)}{hunk}{rest}" if file.runs_outside else text
 
 
 async def undo(app: "OpenAgent", given: str) -> None:

@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from openagent.plugins.runs_outside import runs_outside
 from openagent.protocol.undo import ChangedFile
 from openagent.workspace.git import private_environment, require_git, run_git
 from openagent.workspace.tree import shown
@@ -42,6 +43,7 @@ def tree_changes(
                 patch=_whole_lines(patch, longest).decode("utf-8", "replace"),
                 old_path=shown(change.old_path),
                 binary=added == "-",
+                runs_outside=runs_outside(shown(change.path)) if change.status != "D" else "",
                 cut=len(patch) > longest or (patches and number >= len(found)),
             )
         )

@@ -384,6 +384,7 @@ export interface ChangedFile {
   cut?: boolean
   others?: boolean
   shared?: string
+  runs_outside?: string
 }
 
 /** Files that changed. */
@@ -2617,6 +2618,7 @@ export interface PullProgress {
 export interface PullRequestOpened {
   url?: string
   branch?: string
+  runs_outside?: Record<string, string>
 }
 
 /** What was pushed. */
@@ -2823,6 +2825,7 @@ export interface RepositoryFile {
   own?: boolean
   staged?: boolean
   old_path?: string
+  runs_outside?: string
 }
 
 /** How the repository stands, and what can be done with it. */
@@ -2840,6 +2843,7 @@ export interface RepositoryState {
   files?: RepositoryFile[]
   hooks?: string[]
   message?: string
+  runs_outside?: Record<string, string>
 }
 
 export interface Results {
@@ -3056,6 +3060,7 @@ export interface Reverted {
   written?: string[]
   removed?: string[]
   merged?: string[]
+  runs_outside?: Record<string, string>
 }
 
 /** What a session changed, as a whole and by turn, and what others changed since. */
@@ -3109,6 +3114,7 @@ export interface Rewound {
   merged?: string[]
   stopped?: string[]
   beside?: string[]
+  runs_outside?: Record<string, string>
 }
 
 /** An example of a rule that turns out otherwise. */
@@ -3765,6 +3771,7 @@ export interface TaskRunInfo {
   url?: string
   commits?: number
   problem?: string
+  runs_outside?: Record<string, string>
 }
 
 /** Stop what goes on with a task: its agent's turn, and following its pull request. Both stay as they are. */

@@ -22,7 +22,7 @@ from openagent.protocol.repository import (
 )
 from openagent.workbench.repository.committing import committed
 from openagent.workbench.repository.running import Git
-from openagent.workbench.repository.state import state_of
+from openagent.workbench.repository.state import committed_running_outside, state_of
 
 _ADDRESS = re.compile(r"https?://\S+")
 _LONGEST = 64 << 10
@@ -114,7 +114,8 @@ class RepositoryService:
         found = _ADDRESS.findall(ran.out) or _ADDRESS.findall(ran.err)
         url = found[-1] if found else ""
         session.post(audit=[entry("git", f"pull request for {state.branch}", url=url, program=state.forge)])
-        return PullRequestOpened(url, state.branch)
+        outside = await committed_running_outside(git, f"{state.remote}/{base}" if base else "")
+        return PullRequestOpened(url, state.branch, outside)
 
     async def _pushed(self, session: Session, git: Git, state: RepositoryState) -> Pushed:
         _require_branch(state, "There is nothing that could be pushed by name")

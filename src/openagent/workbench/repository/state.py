@@ -6,6 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from openagent.plugins.runs_outside import all_running_outside, runs_outside
 from openagent.protocol.repository import ForgeProgram, RepositoryFile, RepositoryState
 from openagent.workbench.repository.running import Git, which
 
@@ -51,8 +52,18 @@ async def state_of(git: Git, own: Collection[str], name: str) -> RepositoryState
         forge=await forge_of(git, remote),
         files=files[:MOST_FILES],
         hooks=await _hooks(git),
+        runs_outside=await committed_running_outside(git, f"{remote}/{base}" if base else ""),
         message=offered(name, [file for file in files if file.own]),
     )
+
+
+async def committed_running_outside(git: Git, base: str) -> dict[str, str]:
+    """Of what the branch has that its base has not."""
+    if not base:
+        return {}
+    fork = await git.asked("merge-base", base, "HEAD")
+    named = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=d", fork, "HEAD")
+    return all_running_outside((await git.asked(*named)).split("\0")) if fork else {}
 
 
 def parsed(listed: str, prefix: str, own: Collection[str]) -> tuple[_Branch, list[RepositoryFile]]:
@@ -95,7 +106,8 @@ def _file(field: str, was: str, prefix: str, own: Collection[str]) -> Repository
     elif "D" in (index, tree):
         status = "D"
     name, old = path[len(prefix) :], was.removeprefix(prefix)
-    return RepositoryFile(name, status, name in own or old in own, kind in "12" and index != ".", old)
+    outside = runs_outside(name) if status != "D" else ""
+    return RepositoryFile(name, status, name in own or old in own, kind in "12" and index != ".", old, outside)
 
 
 async def remote_of(git: Git, branch: str) -> str:

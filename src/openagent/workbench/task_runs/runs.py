@@ -27,6 +27,7 @@ from openagent.protocol.sessions import EndedTurn, Mode, SessionCreate
 from openagent.protocol.tasks import TaskInfo, TaskRunInfo, TaskRunState, TaskState, TaskUpdate
 from openagent.tasks.board import TaskBoard
 from openagent.workbench.repository.running import Git
+from openagent.workbench.repository.state import committed_running_outside
 from openagent.workbench.task_runs import words
 from openagent.workbench.task_runs.branch import Branch
 from openagent.workbench.task_runs.forge import Looked, PullRequest, forge
@@ -428,7 +429,8 @@ class TaskRuns:
         if commit := await branch.commit(message):
             session.post(audit=[entry("git", f"commit {commit} on {branch.name}")])
             await self._board.note(run.task, f"Committed {commit}: {message.partition(chr(10))[0]}")
-        info = msgspec.structs.replace(run.info, commits=await branch.count(run.start))
+        outside = await committed_running_outside(branch, run.start)
+        info = msgspec.structs.replace(run.info, commits=await branch.count(run.start), runs_outside=outside)
         run = msgspec.structs.replace(run, info=info)
         await self._keep(run, run.info.state)
         return run

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { act } from '@/lib/ask'
 import { Dialog } from '@/parts/Dialog'
 import { Churn, Diff } from '@/parts/Diff'
+import { RunsOutside } from '@/parts/RunsOutside'
 import { LoadingRows } from '@/parts/states'
 import type { ChangedFile, LeftAlone } from '@/protocol/types'
 import type { Conversation } from '@/state/conversation'
@@ -174,6 +175,7 @@ function Change({ file, chosen, choose }: { file: ChangedFile; chosen: boolean; 
           <span className={`mono change-${file.status}`}>{file.status}</span>
           <span className="mono cut">{file.path}</span>
           <span className="dim">{changeNotes(file).join(', ')}</span>
+          <RunsOutside reason={file.runs_outside} />
           <Churn added={file.added} removed={file.removed} />
         </button>
       </div>

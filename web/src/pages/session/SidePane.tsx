@@ -5,6 +5,7 @@ import { useFollowing } from '@/lib/following'
 import { cost, money, tokens } from '@/lib/format'
 import { later } from '@/lib/later'
 import { Churn } from '@/parts/Diff'
+import { OutsideFlag } from '@/parts/RunsOutside'
 import type { ChangedFile, PlanItem } from '@/protocol/types'
 import type { Conversation } from '@/state/conversation'
 import { daemon } from '@/state/daemon'
@@ -125,6 +126,7 @@ function Changes({ conversation, rewind }: { conversation: Conversation; rewind:
                 <span className="change-path mono">
                   <bdi>{file.path}</bdi>
                 </span>
+                <OutsideFlag reason={file.runs_outside} />
                 {changeNotes(file).length > 0 && (
                   <span className="dim" role="img" aria-label={changeNotes(file).join(', ')}>
                     ⚑

@@ -1,4 +1,5 @@
 import { act } from '@/lib/ask'
+import { outsideWords } from '@/lib/outside'
 import { tell } from '@/lib/tell'
 import type { ChangedFile, Rewound } from '@/protocol/types'
 
@@ -13,7 +14,10 @@ export function tellRewound(session: string, turn: number, previewed: ChangedFil
   tell({
     tone: kept.length > 0 ? 'warn' : 'plain',
     title: `Back to before turn ${turn}`,
-    text: kept.length > 0 ? `Could not be restored: ${kept.join('; ')}` : restoredWords(previewed, done),
+    text: [
+      kept.length > 0 ? `Could not be restored: ${kept.join('; ')}` : restoredWords(previewed, done),
+      ...Object.entries(done.runs_outside ?? {}).map(([path, reason]) => `${path} ${outsideWords(reason)}.`),
+    ].join(' '),
     action: undo ? { label: 'Bring it back', run: () => void act('session.redo', { session, undo }) } : undefined,
   })
 }

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
 import { useRenew } from '@/lib/live'
+import { AllRunningOutside } from '@/parts/RunsOutside'
 import type { TaskInfo } from '@/protocol/types'
 import { goesOn, runWords } from './board'
 import { TaskLink } from './TaskLog'
@@ -45,6 +46,7 @@ export function TaskRun({ task }: { task: TaskInfo }) {
           of its own and opened as a pull request, whose reviewers it answers until it is merged.
         </p>
       )}
+      <AllRunningOutside files={run?.runs_outside} />
       {run?.problem && <p className="task-waits">{run.problem}</p>}
       <div className="task-run-actions">
         {fresh && (

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { act } from '@/lib/ask'
 import { tell } from '@/lib/tell'
 import { Dialog } from '@/parts/Dialog'
+import { RunsOutside } from '@/parts/RunsOutside'
 import type { RepositoryFile, RepositoryState } from '@/protocol/types'
 
 interface Props {
@@ -90,7 +91,7 @@ function Some({ title, files }: { title: string; files: RepositoryFile[] }) {
   return (
     <section aria-label={title}>
       <h3>{title}</h3>
-      {files.map(({ path, status, staged }) => (
+      {files.map(({ path, status, staged, runs_outside: outside }) => (
         <Checkbox
           key={path}
           size="xs"
@@ -98,7 +99,7 @@ function Some({ title, files }: { title: string; files: RepositoryFile[] }) {
           label={
             <span className="mono">
               <span className={`change-${status}`}>{status}</span> {path}
-              {staged && <span className="dim"> staged</span>}
+              {staged && <span className="dim"> staged</span>} <RunsOutside reason={outside} />
             </span>
           }
         />

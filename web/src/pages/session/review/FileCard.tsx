@@ -5,6 +5,7 @@ import { tellProblem } from '@/lib/ask'
 import { Churn, useColours } from '@/parts/Diff'
 import { type Line, leftOut, linesOf } from '@/parts/diff-lines'
 import { changedWords } from '@/parts/diff-words'
+import { RunsOutside } from '@/parts/RunsOutside'
 import type { ChangedFile } from '@/protocol/types'
 import { changeNotes } from '../changeNotes'
 import { HunkLines } from './HunkLines'
@@ -70,6 +71,7 @@ export function FileCard({ session, file: told, version, whole: fetchWhole, reve
           {file.old_path ? `${file.old_path} → ${file.path}` : file.path}
         </span>
         <Churn added={file.added} removed={file.removed} />
+        <RunsOutside reason={file.runs_outside} />
         <span className="review-notes dim">{changeNotes(file).join(', ')}</span>
         {revert && (
           <span className="review-actions">

@@ -1,5 +1,6 @@
 import { IconCheck } from '@tabler/icons-react'
 import { Churn } from '@/parts/Diff'
+import { OutsideFlag } from '@/parts/RunsOutside'
 import type { ChangedFile, OthersChanges, ReviewedFile, ReviewedTurn } from '@/protocol/types'
 import { useKept } from './kept'
 
@@ -68,6 +69,7 @@ function Item({ file, one, go }: { file: ChangedFile; one?: ReviewedFile; go: ()
         <span className="mono review-item-path">
           <bdi>{file.path}</bdi>
         </span>
+        <OutsideFlag reason={file.runs_outside} />
         {kept && <IconCheck size={13} className="review-check" aria-label="kept" />}
         <Churn added={file.added} removed={file.removed} />
       </button>

@@ -2,6 +2,7 @@ import { Anchor, Button, Checkbox, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { act } from '@/lib/ask'
 import { Dialog } from '@/parts/Dialog'
+import { AllRunningOutside } from '@/parts/RunsOutside'
 import { safeAddress } from '@/parts/safe-address'
 import type { RepositoryState } from '@/protocol/types'
 
@@ -53,6 +54,7 @@ function Form({ session, state, again, close }: Props) {
         <span className="mono">{state.remote}</span>, then <span className="mono">{state.forge}</span> opens it.
         {uncommitted > 0 && ` ${uncommitted} of this session’s files are not committed, and are not part of it.`}
       </p>
+      <AllRunningOutside files={state.runs_outside} />
       {onBase && (
         <TextInput
           label="New branch"

@@ -300,6 +300,24 @@ async def test_a_failing_turn_is_an_error_in_words(home: Path) -> None:
         assert failed.value.code == -32603
 
 
+async def test_an_outage_is_told_and_a_failed_turn_continued_from_the_editor(home: Path) -> None:
+    faults = [{"name": "overloaded", "times": 1}, {"name": "401", "times": 1}]
+    script = [shell("echo once >> log"), {"text": "Done.", "fault": faults}]
+    async with daemon(home, script, mode="full") as h, editing_in(h) as editor:
+        session = await open_session(editor, h)
+        await editor.until(lambda: editor.of("available_commands_update"))
+        offered = [each.name for each in editor.of("available_commands_update")[-1].available_commands]
+        assert "retry" in offered
+        with pytest.raises(acp.RequestError, match="key"):
+            await ask(editor, session, "go")
+        assert "Retrying in " in editor.said("agent_thought_chunk")
+        assert await ask(editor, session, "/retry") == "end_turn"
+        assert editor.said() == "Done."
+        assert (h.workspace / "log").read_text() == "once\n"
+        with pytest.raises(acp.RequestError, match="nothing to retry"):
+            await ask(editor, session, "/retry")
+
+
 async def test_servers_of_the_editor_are_for_its_session_alone_and_gone_when_it_closes(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,12 +16,13 @@ from openagent.gateway.acp.options import change, config_options, session_state
 from openagent.gateway.jsonrpc import Link
 from openagent.gateway.jsonrpc_wire import INTERNAL_ERROR, INVALID_PARAMS, Later, Method, RpcError
 from openagent.protocol import events as e
-from openagent.protocol.conversation import AskAgain, MessageSend, MessagesPage, TurnCancel
+from openagent.protocol.conversation import AskAgain, MessageSend, MessagesPage, Sent, TurnCancel, TurnRetry
 from openagent.protocol.customizing import CommandsList, SlashCommand
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.mcp import McpSessionServers
-from openagent.protocol.messages import TextPart
+from openagent.protocol.messages import TextPart, UserPart
 from openagent.protocol.models import ModelsList
+from openagent.protocol.op import Op
 from openagent.protocol.sessions import (
     AT_REST,
     Attached,
@@ -51,6 +52,20 @@ _STOP_REASONS: Mapping[str, str] = {
     "time_limit": "max_turn_requests",
     "loop": "max_turn_requests",
 }
+
+
+_RETRY = {"name": "retry", "description": "Continue a turn that failed or was stopped"}
+
+
+def _op_for(parts: list[UserPart], op_id: str, session: str) -> Op[Sent]:
+    """A prompt may be a command of ours."""
+    match [part.text.strip() if isinstance(part, TextPart) else "" for part in parts]:
+        case ["/ask-again"]:
+            return AskAgain(id=op_id, session=session)
+        case ["/retry"]:
+            return TurnRetry(id=op_id, session=session)
+        case _:
+            return MessageSend(id=op_id, session=session, parts=parts)
 
 
 def number_of(code: str) -> int:
@@ -287,7 +302,7 @@ class Agent:
             found = await self._link.request(CommandsList(id=self._link.next_id(), cwd=feed.info.cwd))
         except OpenAgentError:
             return
-        commands = [*(_command(each) for each in found.commands), _ASK_AGAIN]
+        commands = [*(_command(each) for each in found.commands if each.name != _RETRY["name"]), _ASK_AGAIN, _RETRY]
         feed.update("available_commands_update", availableCommands=commands)
 
     async def _find_models(self, cwd: str) -> None:
@@ -328,10 +343,7 @@ class Agent:
         opened.feed.own_ops.add(prompt.op_id)
         try:
             parts = await parts_of(params.prompt, self._reader(session) if self._can.reads_files else None)
-            if [part.text.strip() if isinstance(part, TextPart) else "" for part in parts] == ["/ask-again"]:
-                sent = await self._link.request(AskAgain(id=prompt.op_id, session=session))
-            else:
-                sent = await self._link.request(MessageSend(id=prompt.op_id, session=session, parts=parts))
+            sent = await self._link.request(_op_for(parts, prompt.op_id, session))
             prompt.turn = prompt.turn or sent.turn
             completed = await prompt.ended
         except asyncio.CancelledError:

@@ -64,6 +64,8 @@ class Feed:
             e.TurnCompleted: self._turn_completed,
             e.ContextCollected: self._collected,
             e.AsksLapsed: lambda event: self.lapsed(event.lapsed),
+            e.RetryScheduled: self._tell_of_a_wait,
+            e.McpServerLate: self._tell_of_a_wait,
             e.ErrorRaised: lambda event: None,  # the end of the prompt tells it
         }
 
@@ -76,6 +78,14 @@ class Feed:
     def _tell_lines(self, event: e.AnyEvent) -> None:
         for each in said(event.told, event):
             self._notice(_SEVERITIES[each.tone], each.whole)
+
+    def _tell_of_a_wait(self, event: e.AnyEvent) -> None:
+        """Among its thoughts, in an editor that has no place for notices: the answer stays as it is."""
+        if self._can.shows_notices:
+            self._tell_lines(event)
+            return
+        for each in said(event.told, event):
+            self.update("agent_thought_chunk", content=text_block(f"\n{each.whole}\n"))
 
     def update(self, update: str, /, **fields: Any) -> None:
         params = {"sessionId": self.info.id, "update": {"sessionUpdate": update, **fields}}

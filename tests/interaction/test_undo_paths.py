@@ -116,6 +116,23 @@ async def test_an_older_client_is_refused_instead_of_undoing_more_than_it_says(t
         assert set(files(h.workspace)) == {"a", "b"}
 
 
+class UndoOfTomorrow(Op[Rewound], tag="session.undo"):
+    """What limits it is not known here."""
+
+    session: str
+    turn: int
+    lines: list[int]
+
+
+async def test_what_is_not_understood_is_refused_since_it_may_limit_what_is_undone(tmp_path: Path) -> None:
+    async with house(tmp_path, [write("a", "1"), {"text": "ok"}]) as h, await h.client() as client:
+        session = await new_session(h, client)
+        await turn(client, await client.attach(session))
+        with pytest.raises(OpenAgentError, match="unknown field `lines`"):
+            await ask(client, UndoOfTomorrow, session=session, turn=1, lines=[1])
+        assert set(files(h.workspace)) == {"a"}
+
+
 def test_no_older_daemon_takes_an_undo_for_one_of_everything() -> None:
     """The ops that undid everything, whatever `paths` said, are never sent again."""
     assert not {"session.rewind", "session.unrewind"} & set(BY_TAG)

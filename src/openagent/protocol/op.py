@@ -87,9 +87,20 @@ class OpType(StructMeta):
         waits: bool = False,
         changes: bool | None = None,
         tells: bool = False,
+        exact: bool = False,
     ) -> "OpType":
+        """`exact`: a field that it does not have is refused, since it may limit what is done."""
         made = super().__new__(
-            mcs, name, bases, namespace, frozen=True, kw_only=True, omit_defaults=True, tag_field="op", tag=tag or None
+            mcs,
+            name,
+            bases,
+            namespace,
+            frozen=True,
+            kw_only=True,
+            omit_defaults=True,
+            tag_field="op",
+            tag=tag or None,
+            forbid_unknown_fields=exact,
         )
         made.tag = tag
         made.needs = (needs,) if isinstance(needs, str) else needs

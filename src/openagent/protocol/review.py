@@ -82,6 +82,7 @@ class ReviewRevert(
     tag="review.revert",
     needs="chat",
     tells=True,
+    exact=True,
     waits=True,
     routes=POST("/api/agents/{id=session}/review/revert"),
 ):

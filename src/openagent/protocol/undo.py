@@ -79,7 +79,7 @@ class Rewound(Struct, frozen=True, omit_defaults=True):
 
 
 class SessionUndo(
-    Op[Rewound], tag="session.undo", needs="chat", tells=True, routes=POST("/api/agents/{id=session}/undo")
+    Op[Rewound], tag="session.undo", needs="chat", tells=True, exact=True, routes=POST("/api/agents/{id=session}/undo")
 ):
     """Undo what a session wrote from a turn on. The conversation stays, unless it is asked for. `session.redo` brings
     everything back."""
@@ -101,7 +101,7 @@ class SessionUndo(
 
 
 class SessionRedo(
-    Op[Rewound], tag="session.redo", needs="chat", tells=True, routes=POST("/api/agents/{id=session}/redo")
+    Op[Rewound], tag="session.redo", needs="chat", tells=True, exact=True, routes=POST("/api/agents/{id=session}/redo")
 ):
     """Bring back what an undo or a revert took: files and conversation, but for what others did since."""
 

@@ -31,6 +31,7 @@ from openagent.plugins.provider import (
     StreamItem,
     TextChunk,
 )
+from openagent.plugins.provider_limits import OwnLimits
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
 from openagent.providers.breaker import CircuitBreaker, CircuitOpen
@@ -193,6 +194,34 @@ async def test_a_pause_ends_at_once_when_somebody_wants_it():
                 items.append(item)
                 if isinstance(item, RetryNotice):
                     assert item.delay_s >= 500
+                    item.now.set()
+    assert shown(items) == "Hello, whoever you are."
+
+
+class Held(OwnLimits):
+    """As others who ask the same provider make it: it said when it wants to be asked again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds = 0.0
+
+    async def next_start(self, provider: str, interval: float) -> float:
+        return self.seconds
+
+    async def hold(self, provider: str, seconds: float) -> None:
+        self.seconds = seconds
+
+
+async def test_a_person_who_wants_it_now_goes_before_what_the_provider_asked_for():
+    async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
+        sim.fail_next("429", retry_after=500)
+        provider = RetryingProvider(inner, RetryPolicy(), limits=Held())
+        async with asyncio.timeout(5), aclosing(provider.stream(ask("chat"))) as stream:
+            items: list[StreamItem] = []
+            async for item in stream:
+                items.append(item)
+                if isinstance(item, RetryNotice):
+                    assert len([each for each in items if isinstance(each, RetryNotice)]) == 1
                     item.now.set()
     assert shown(items) == "Hello, whoever you are."
 

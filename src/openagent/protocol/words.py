@@ -174,9 +174,14 @@ def answer_told(decision: str, by: str, scope: str, covers: str) -> str:
 def lapsed_told(lapsed: Iterable[tuple[str, str]]) -> str:
     """What became of what nobody answered: of each, the tool and what it was about; of a question, no tool."""
     given = list(lapsed)
-    told = [call_to_come(tool, about_it) if tool else f"“{about_it}”" for tool, about_it in given[:1]]
+    told = [_cut(call_to_come(tool, about_it) if tool else f"“{about_it}”") for tool, about_it in given[:1]]
     more = f" and {len(given) - 1} more" if len(given) > 1 else ""
     return f"Nobody answered in time, so this was not done: {told[0]}{more}." if told else ""
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_AT_WORK else f"{line[: _LONGEST_AT_WORK - 1]}…"
 
 
 def ask_again(lapsed: Iterable[tuple[str, str]]) -> str:

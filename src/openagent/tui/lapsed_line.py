@@ -12,7 +12,7 @@ from openagent.tui.clicks import Hints, hint
 
 class LapsedLine(Hints):
     DEFAULT_CSS = """
-    LapsedLine { height: auto; max-height: 3; padding: 0 1; display: none; }
+    LapsedLine { height: auto; max-height: 4; padding: 0 1; display: none; }
     LapsedLine.shown { display: block; }
     """
 
@@ -22,5 +22,5 @@ class LapsedLine(Hints):
     def show(self, lapsed: Sequence[LapsedAsk]) -> None:
         self.set_class(bool(lapsed), "shown")
         told = clean(lapsed_told(each.what for each in lapsed))
-        ways = (hint("/ask-again", "asks again", "app.ask_again"), hint("/let-go", "lets it go", "app.let_go"))
-        self.update(Content.assemble((f"◆ {told}  ", "$warning"), ways[0], "  ", ways[1]))
+        ask, drop = hint("/ask-again", "asks again", "app.ask_again"), hint("/let-go", "lets it go", "app.let_go")
+        self.update(Content.assemble((f"◆ {told}\n", "$warning"), "  ", ask, "  ", drop))

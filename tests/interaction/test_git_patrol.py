@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import pytest
 
-from openagent.protocol.events import ErrorRaised, Event, TurnCompleted
+from openagent.protocol.events import ErrorRaised, Event, PermissionRequested, TurnCompleted
 from openagent.protocol.messages import NotePart
 from openagent.protocol.sessions import SessionDelete
 from tests.jail.conftest import needs_bwrap
 
-from .doing import ask, messages_of, shell
+from .doing import answer, ask, messages_of, shell, write
 from .house import house, until
 
 pytestmark = [pytest.mark.anyio, needs_bwrap]
@@ -141,3 +141,33 @@ def test_the_plots_are_real_ones(tmp_path: Path, plot: _Plot):
     subprocess.run(("bash", "-c", once), cwd=workspace, check=True, capture_output=True)
     _person(workspace, *plot.look)
     assert canary.exists()
+
+
+async def test_a_file_that_the_persons_hooks_would_run_is_put_aside_unless_the_person_allowed_it(tmp_path: Path):
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    _person(workspace, "init", "-q")
+    hook = workspace / ".git/hooks/pre-commit"
+    hook.write_text('#!/bin/sh\ncall_lefthook() { lefthook "$@"; }\ncall_lefthook run pre-commit\n')
+    hook.chmod(0o755)
+    steps = [
+        shell(
+            "a=lefthook; mkdir -p .lefthook/pre-commit; echo x > $a-local.yml; echo y > .$a/pre-commit/y.sh; echo z > z"
+        ),
+        write("lefthook.yml", "mine\n"),
+        {"text": "done"},
+    ]
+    async with house(tmp_path, steps) as h, await h.client() as client:
+        session = await client.create_session(str(workspace), model="compatible/scripted", mode="auto")
+        attachment = await client.attach(session.id)
+        await client.send(session.id, "go")
+        said: list[Event] = []
+        while not any(isinstance(event, TurnCompleted) for event in said):
+            said += await until(attachment, lambda event: isinstance(event, PermissionRequested | TurnCompleted))
+            if isinstance(asking := said[-1], PermissionRequested):
+                await answer(client, asking, decision="allow")
+    there = {
+        str(path.relative_to(workspace)) for path in workspace.rglob("*") if path.is_file() and ".git/" not in f"{path}"
+    }
+    assert there == {"lefthook-local.yml.disarmed", ".lefthook/pre-commit/y.sh.disarmed", "z", "lefthook.yml"}
+    assert any(isinstance(event, ErrorRaised) and "lefthook-local.yml" in event.error.message for event in said)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from openagent.jail.hook_files import is_awaited, may_be_awaited
 from openagent.jail.processes import children_of, descendants, freeze_tree, is_in_use, thaw
 from openagent.plugins.worktrees import common_directory, named_by
 
@@ -225,6 +226,16 @@ class OpenJails:
             not first or any(is_in_use(pid, str(place)) for pid in (first, *descendants(first)))
             for first in (each.first() for each in tuple(_standing) if _is_inside(place, each.workspace))
         )
+
+    def would_run(self, path: Path) -> bool:
+        """Whether the person's hooks run a file that was not there when the jails were opened."""
+        if not may_be_awaited(path) and not any(map(may_be_awaited, path.parents)):
+            return False
+        for workspace in {each.workspace for each in tuple(_standing) if _is_inside(path, each.workspace)}:
+            paths = [setting.value for setting in git_settings(workspace) if setting.key == "core.hookspath"]
+            if is_awaited(workspace, path, paths):
+                return True
+        return False
 
     def stop(self, place: Path) -> None:
         for standing in _around_place(place):

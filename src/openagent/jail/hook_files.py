@@ -55,10 +55,16 @@ def run_by_hooks(workspace: Path, hooks_paths: Sequence[str]) -> list[Path]:
     return [path for path in found if _is_below(path, workspace)]
 
 
-def config_names(workspace: Path, hooks_paths: Sequence[str]) -> frozenset[str]:
-    """What the managers of the person's hooks would read if it were there, from the top of the work tree."""
-    text = "\n".join(_text(hook) for folder in _hook_folders(workspace, hooks_paths) for hook in _entries(folder))
-    return frozenset(name for told, names in _MANAGERS.items() if told.search(text) for name in names)
+def may_be_awaited(path: Path) -> bool:
+    """Told from its name, which takes no time."""
+    return path.name.startswith(("lefthook", ".lefthook", ".pre-commit-config", "prek.toml"))
+
+
+def is_awaited(workspace: Path, path: Path, hooks_paths: Sequence[str]) -> bool:
+    """Whether a manager of the person's hooks reads it, now that it is there."""
+    hooks = "\n".join(_text(hook) for folder in _hook_folders(workspace, hooks_paths) for hook in _entries(folder))
+    names = {name for told, of_manager in _MANAGERS.items() if told.search(hooks) for name in of_manager}
+    return any(path == workspace / name or workspace / name in path.parents for name in names)
 
 
 def _hook_folders(top: Path, hooks_paths: Sequence[str]) -> Iterator[Path]:

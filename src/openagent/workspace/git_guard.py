@@ -99,6 +99,10 @@ class Jails(Protocol):
         """Whether something in them passes by the walls of the place."""
         ...
 
+    def would_run(self, path: Path) -> bool:
+        """Whether the person's hooks run a new file."""
+        ...
+
     def stop(self, place: Path) -> None: ...
 
 
@@ -122,6 +126,10 @@ class NoJails:
 
     def hold_on_to(self, place: Path) -> bool:
         del place
+        return False
+
+    def would_run(self, path: Path) -> bool:
+        del path
         return False
 
     def stop(self, place: Path) -> None: ...
@@ -165,6 +173,19 @@ class GitGuard:
             for place in sorted(places):  # all of them: what is passed over is what somebody would hide behind many
                 found += self._looked_at(root, place)
             return found
+
+    def look_at_files(self, changes: Collection[Change]) -> list[Disarmed]:
+        """New ones that nobody was asked about, and that the person's hooks would run."""
+        found: list[Disarmed] = []
+        for change in changes:
+            if change.before is not None or change.after is None or change.after.kind == "folder":
+                continue
+            if self._jails.would_run(self._workspace / os.fsdecode(change.path)):
+                parent, _, name = change.path.rpartition(b"/")
+                with suppress(OSError), opened_root(self._workspace) as root, opened_folder(root, parent) as folder:
+                    aside = _put_aside(folder, name)
+                    found.append(Disarmed(_shown(change.path), f"what the next commit would run, now {_text(aside)}"))
+        return found
 
     def look_at(self, places: Collection[bytes]) -> list[Disarmed]:
         """While commands, or what they left behind, are at work. The workspace may be gone: a copy that was merged, for

@@ -411,7 +411,8 @@ class WorkspaceWrites:
         trail.maker = next(iter(working)) if len(working) == 1 else ""
         changes = trail.look()
         try:
-            changes += self._guard(kept, touched, changes)
+            own = ending.paths if ending is not None and ending.exact else ()
+            changes += self._guard(kept, touched, changes, [each for each in changes if not _is_of(each, own)])
             repository = self._repository_after(kept, touched)
         except BaseException:
             self._assign(kept, changes, ending)
@@ -425,10 +426,14 @@ class WorkspaceWrites:
         for window in kept.windows:
             window.trouble = None
 
-    def _guard(self, kept: Kept, touched: Touched, changes: Sequence[Change]) -> list[Change]:
+    def _guard(
+        self, kept: Kept, touched: Touched, changes: Sequence[Change], unasked: Sequence[Change]
+    ) -> list[Change]:
         """Repositories that changed are looked at before the person's git meets them: what was done about them."""
         try:
             found = self._guarded(kept, touched, changes)
+            if any(not window.exact for window in kept.windows):
+                found += kept.guard.look_at_files(unasked)
         except Exception as problem:  # the supervisor: a defect there does not cost what is known of the files
             _log.exception("the repositories of a workspace could not be checked")
             why = f"the repositories here could not be checked ({type(problem).__name__}: {problem})"

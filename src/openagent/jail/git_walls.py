@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from openagent.jail.hook_files import is_awaited, may_be_awaited
-from openagent.jail.processes import children_of, descendants, freeze_tree, is_in_use, thaw
+from openagent.jail.processes import children_of, descendants, hold_tree, is_in_use, thaw
 from openagent.plugins.worktrees import common_directory, named_by
 
 _MOST_WHOLE = 24
@@ -211,7 +211,7 @@ class OpenJails:
         try:
             for standing in around:
                 if first := standing.first():
-                    frozen += freeze_tree(first)
+                    frozen += hold_tree(first)
             yield wall_off
         finally:
             thaw(frozen)

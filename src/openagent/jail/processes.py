@@ -16,6 +16,7 @@ from openagent.protocol.metrics import JailUse
 
 _PAGE = os.sysconf("SC_PAGESIZE")
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+_STANDS_STILL_WITHIN_S = 1.0
 _MAX_PASSES = 64
 """A process may fork while its tree is being killed, so the tree is read again until nothing is left."""
 
@@ -276,6 +277,32 @@ def freeze_tree(root: int) -> list[int]:
             send_signal(pid, signal.SIGSTOP)
         stopped += running
     return stopped
+
+
+def hold_tree(root: int) -> list[int]:
+    """Whom it stopped, when all of them stand still: a signal arrives only when the call into the kernel that a process
+    is in has come to its end, and on a busy machine that may be a while."""
+    stopped = freeze_tree(root)
+    until = time.monotonic() + _STANDS_STILL_WITHIN_S
+    while time.monotonic() < until:
+        moving = any(map(_moves, stopped))
+        new = [pid for pid in descendants(root) if pid not in stopped]
+        for pid in new:
+            send_signal(pid, signal.SIGSTOP)
+        stopped += new
+        if not moving and not new:
+            break
+        time.sleep(0.0005)
+    return stopped
+
+
+def _moves(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/stat", "rb") as stat:
+                if stat.read().rpartition(b")")[2].split()[0] not in (b"T", b"t", b"Z", b"X"):
+                    return True
+    return False
 
 
 def thaw(stopped: Sequence[int]) -> None:

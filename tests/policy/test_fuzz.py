@@ -46,7 +46,12 @@ def test_an_end_mark_that_is_no_plain_word_is_not_understood(mark: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["cat <<'a\\b'\nx\na\\b\nrm -rf /", "cat <<E\nx\\\nE\n'\nE\nrm -rf /\n#'", 'cat <<"a\\b"\nx\na\\b\nrm -rf /'],
+    [
+        "cat <<E\nx\nE\\\n\nrm -rf /",
+        "cat <<'a\\b'\nx\na\\b\nrm -rf /",
+        "cat <<E\nx\\\nE\n'\nE\nrm -rf /\n#'",
+        'cat <<"a\\b"\nx\na\\b\nrm -rf /',
+    ],
 )
 def test_what_follows_a_here_document_is_never_taken_for_a_part_of_it(command: str) -> None:
     units = analyse(command, WORKSPACE)

@@ -114,6 +114,9 @@ def test_what_policy_does_not_follow_is_asked_about_in_every_mode(form: str) -> 
         *("let 'x=a[$(make deploy)]'", "declare -i x='a[$(make deploy)]'", "printf -v 'a[$(make deploy)]' x"),
         *("uv run make deploy", "fakeroot make deploy", "time -p make deploy", "time x=make; $x deploy"),
         *("echo -e '\\0155ake deploy' | sh", "sh -c \"echo 'm\\0141ke deploy' | sh\"", "$x make deploy", "make $x"),
+        *("{make,{deploy,x}}", "set -- make deploy; \"$@\"''", 'x=a; set -- $u echo make deploy; shift; "$@"'),
+        *("declare x={make,make}; $x deploy", 'y=make; declare "-n" x=y; $x deploy', "make ${x+all} deploy"),
+        *("f() { make [ [[; }; f", "q=($u echo make); ${q[1]} deploy", "make $'de\\u0070loy'", "cat 'secrets/\u00a0'"),
         *("cat secret?/a.txt", "cat */a.txt", "cat s[a-z]*/*", "rm *", "fly launch $x now", "cp a deplo?/b"),
     ],
 )

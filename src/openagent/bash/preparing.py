@@ -24,6 +24,7 @@ _COMMANDS = re.compile(
 _QUOTED = re.compile(r"\\.?|[\"`]|\$\(|\$\{|" + _NAME, re.DOTALL)
 _PARAMETER = re.compile(r"\\.?|[\"'`}]|\$\(|\$\{|[<>]\(|" + _NAME, re.DOTALL)
 _MARK = re.compile(r"(-?)[ \t]*((?:'[^'\\\n]*'|\"[^\"\\\n]*\"|\\.|[^ \t\n'\"\\|&;()<>])+)(?![^ \t\n|&;()<>]|[<>]\()")
+_GOES_ON = re.compile(r"(?:[^\n]*\\\n)+[^\n]*")
 _BEFORE_COMMAND = re.compile(r"(?:^|(?<!\\)[\n;|&({!]|\b(?:if|then|elif|else|while|until|do|time))[ \t]*$")
 _CLOSES = {'"': ('"',), ")": ("(", "(("), "}": ("{",)}
 _OPENS = {"$(": "(", "(": "(", "${": "{", '"': '"', '$"': '"'}
@@ -174,8 +175,14 @@ class Preparer:
         for delimiter, literal, tabs in self._pending:
             end = re.compile(rf"^{tabs}{re.escape(delimiter)}$\n?", re.MULTILINE).search(self._text, self._position)
             body = self._text[self._position : end.start() if end else None]
-            if end and not literal and body.endswith("\\\n"):
-                raise NotUnderstood("the line before a here-document's end mark may go on with it")
+            if not literal and _ends_earlier_or_later(body, delimiter):
+                raise NotUnderstood("a line of a here-document goes on in the next")
             self._documents.append(Document(re.sub("(?m)^\t+", "", body) if tabs else body, literal))
             self._position = end.end() if end else len(self._text)
         self._pending.clear()
+
+
+def _ends_earlier_or_later(body: str, delimiter: str) -> bool:
+    """Where lines that go on are joined, the end mark is another line than the one that was found."""
+    joined = (re.sub(r"\\\n\t*", "", line[0]).lstrip("\t") for line in _GOES_ON.finditer(body))
+    return body.endswith("\\\n") or any(line == delimiter for line in joined)

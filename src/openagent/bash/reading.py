@@ -37,6 +37,7 @@ _LENGTH = re.compile(r"#(?:[A-Za-z_]\w*|[0-9@*])(?:\[[^\]$`]*\])?", re.ASCII)
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*(?:\[|\+?=)", re.ASCII)
 _SUBSCRIPT = re.compile(r"\w+\[(?:[^\]$`'\"\\]|\$\w+|\$\{\w+\})*\]", re.ASCII)
 _ELEMENT = re.compile(r"\[.*\]\+?=", re.DOTALL)
+_BLANK = re.compile(r"[ \t\n]")
 _PLAIN = re.compile(r"[\w./:=@%+,-]+")
 _MARKS = re.compile("[\ue000-\ue0ff]")
 _HIDDEN_MARKS = {mark: 0xE010 + mark for mark in range(3)}
@@ -332,7 +333,10 @@ class Text:
         return joined(self._word(word))
 
     def _word(self, word: Word) -> list[Piece]:
-        return [piece for node in word for piece in self._parts(node, quoted=False)] or [Piece("")]
+        pieces = [piece for node in word for piece in self._parts(node, quoted=False)]
+        if any(_BLANK.search(each.text) and not (each.quoted or each.splits or each.process) for each in pieces):
+            raise NotUnderstood("a blank stands inside a word")
+        return pieces or [Piece("")]
 
     def _parts(self, node: Node, *, quoted: bool) -> Iterator[Piece]:
         start, end = node.start_byte, node.end_byte
@@ -359,7 +363,7 @@ class Text:
                 if node.children[0].type != "$((":
                     raise NotUnderstood("$[…] is an obsolete form")
                 text = joined(self._calculated(node, node.children[0].end_byte, end - 2)).text
-                yield Piece(calculated(text, self._state.variables))
+                yield calculated(text, self._state.variables)
             case _:
                 yield from self._pieces(node, start, end, quoted=quoted)
 
@@ -390,7 +394,7 @@ class Text:
         start, end = self._source.index(b"${", node.start_byte) + 2, node.end_byte - 1
         text = self._text(start, end)
         if _LENGTH.fullmatch(text):
-            return Piece("0")
+            return Piece("0", known=False)
         parameter = _PARAMETER.match(text)
         if parameter is None or (parameter[0] != text and (parameter[1] == "!" or not parameter[3])):
             raise NotUnderstood("a ${…} is of a form that is not followed")

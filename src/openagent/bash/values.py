@@ -1,5 +1,6 @@
 """What words stand for when the command runs, as far as that can be known beforehand."""
 
+import itertools
 import os.path
 import re
 from collections.abc import Iterable
@@ -18,7 +19,6 @@ MAX_FIELDS = 128
 _MAX_TEXT = 64 * 1024
 _GLOB = re.compile(r"[*?]|\[[^\]]+\]")
 _RANGE = re.compile(r"\{-?\w+\.\.-?\w+(?:\.\.-?\d+)?\}")
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _KEPT = 0xE100
 """From here on, characters stand for the pieces of a word that are not plain text."""
 _BREAK, _HELD = "\ue0f0", "\ue0f1"
@@ -135,6 +135,8 @@ class State:
         *before, last = pieces
         if last.listed is not None and not any(piece.text or piece.splits for piece in before):
             return list(last.listed)
+        if any(piece.listed is not None for piece in pieces):  # `"a$@b"`: its ends stick to the first and the last
+            return [Value(UNKNOWN, known=False)]
         if all(piece.quoted for piece in pieces):
             return [joined(pieces)]
         known, glob = all(piece.known for piece in pieces), False
@@ -166,7 +168,7 @@ class State:
             case "[@]" | "[*]" if name in self.arrays:
                 return _listing(self.arrays[name])
             case _ if name in self.arrays and re.fullmatch(r"\[[0-9]{1,6}\]", operator):
-                return _listing(self.arrays[name][int(operator[1:-1]) :][:1])
+                return _one_of(self.arrays[name], int(operator[1:-1]))
             case ":-" | "-" | ":=" | "=":
                 if known and text:
                     return text, True
@@ -183,10 +185,12 @@ class State:
             return self.variables[name], name not in self.uncertain
         if name in self.uncertain:
             return UNKNOWN, False
-        if self.positional is not None and (name in "@*" or (name.isdigit() and name != "0")):
-            return _listing(self.positional if name in "@*" else self.positional[int(name[:9]) - 1 :][:1])
+        if self.positional is not None and name in "@*":
+            return _listing(self.positional)
+        if self.positional is not None and name.isdigit() and name != "0":
+            return _one_of(self.positional, int(name[:9]) - 1)
         if name in "?#$":
-            return "0", True
+            return "0", False
         if name == "PWD" and self.cwd is not None:
             return self.cwd, True
         return _WELL_KNOWN.get(name, UNKNOWN), name in _WELL_KNOWN
@@ -196,20 +200,29 @@ def _listing(values: tuple[Value, ...]) -> tuple[str, bool]:
     return " ".join(value.text for value in values), all(value.known for value in values)
 
 
+def _one_of(values: tuple[Value, ...], index: int) -> tuple[str, bool]:
+    """What is not known before it may be no word, or several."""
+    if not all(value.known for value in values[:index]):
+        return UNKNOWN, False
+    return _listing(values[index : index + 1])
+
+
 def joined(pieces: Iterable[Piece]) -> Value:
     pieces = list(pieces)
     text, process = "".join(piece.text for piece in pieces), any(piece.process for piece in pieces)
     return Value(text, all(piece.known for piece in pieces), process=process)
 
 
-def calculated(text: str, variables: dict[str, str]) -> str:
+def calculated(text: str, variables: dict[str, str]) -> Piece:
     """The number, or one in its place: it is neither an option nor a path."""
     for name in re.findall(r"[A-Za-z_]\w*", text):
         if _STORED_CODE.search(variables.get(name, "")):
             raise NotUnderstood("arithmetic would run code kept in a variable")
     text = re.sub(r"[A-Za-z_]\w*", lambda name: variables.get(name[0], "0"), text)
     text = re.sub(r"\s", "", text)
-    return str(sum(map(int, re.findall(r"[+-]?\d+", text)))) if _SUM.fullmatch(text) else "0"
+    if not _SUM.fullmatch(text):
+        return Piece("0", known=False)
+    return Piece(str(sum(map(int, re.findall(r"[+-]?\d+", text)))))
 
 
 def braces(pieces: list[Piece]) -> Iterable[list[Piece]]:
@@ -227,18 +240,34 @@ def braces(pieces: list[Piece]) -> Iterable[list[Piece]]:
 
 
 def _alternatives(text: str) -> list[str]:
-    """Innermost braces first."""
-    pending, done = [text], list[str]()
-    while pending:
-        text = pending.pop(0)
-        if found := _BRACES.search(text):
-            choices = found[1].split(",")
-            pending.extend(text[: found.start()] + choice + text[found.end() :] for choice in choices)
-        else:
-            done.append(text)
-        if len(pending) + len(done) > MAX_FIELDS:
-            raise NotUnderstood("its braces expand to too many words")
-    return done
+    """Outermost braces first; those without a comma of their own are text."""
+    found = _first_braces(text)
+    if found is None:
+        return [text]
+    start, commas, end = found
+    cuts = [start, *commas, end]
+    choices = [text[cut + 1 : after] for cut, after in itertools.pairwise(cuts)]
+    rests = _alternatives(text[end + 1 :])
+    inner = [each for choice in choices for each in _alternatives(choice)]
+    if len(inner) * len(rests) > MAX_FIELDS:
+        raise NotUnderstood("its braces expand to too many words")
+    return [text[:start] + each + rest for each in inner for rest in rests]
+
+
+def _first_braces(text: str) -> tuple[int, list[int], int] | None:
+    """Where they open, their commas, and where they close."""
+    open_: list[tuple[int, list[int]]] = []
+    closed: list[tuple[int, list[int], int]] = []
+    for index, character in enumerate(text):
+        if character == "{":
+            open_.append((index, []))
+        elif character == "," and open_:
+            open_[-1][1].append(index)
+        elif character == "}" and open_:
+            start, commas = open_.pop()
+            if commas:
+                closed.append((start, commas, index))
+    return min(closed, default=None)
 
 
 def _restored(text: str, kept: list[Piece]) -> Iterable[Piece]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from msgspec.structs import replace
 from tree_sitter import Node
 
-from openagent.bash import UNKNOWN
+from openagent.bash import UNKNOWN, preparing
 from openagent.bash.preparing import MAX_DEPTH, NotUnderstood
 from openagent.bash.reading import Pipeline, Redirect, Script, Stage, Text
 from openagent.bash.values import FROM_NETWORK, SENSITIVE, State, Value
@@ -18,6 +18,7 @@ from openagent.policy.builtin.catalogue import Finding, Level, hit
 from openagent.policy.builtin.describing import COMMANDS, outcomes
 from openagent.policy.builtin.output import DECODERS, static_output
 from openagent.policy.builtin.programs import code_findings
+from openagent.policy.builtin.roles import CONVERTING
 from openagent.policy.builtin.steering import steering_option
 from openagent.policy.builtin.variables import assigns, is_plain
 from openagent.policy.hidden import hides, readings
@@ -37,8 +38,7 @@ _PAST_FUNCTIONS = frozenset(("command", "builtin", "exec"))
 _SAME_SHELL = _PAST_FUNCTIONS | {"trap"}
 _MAX_LOOP_VALUES = 6
 _NOT_KNOWN = UNKNOWN + FROM_NETWORK + SENSITIVE
-_CONVERTING = re.compile(r"[-+]\w*[nliuc]")
-"""With these a declared variable holds something else than what it is given."""
+_BRACES = re.compile(f"[{{{preparing.BRACE}][^}}]*(?:,|\\.\\.)")
 _STANDARD_FOLDERS = ("", "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin")
 _SENSITIVE = frozenset(("reads-credentials", "dumps-environment", "secret-store"))
 
@@ -245,9 +245,11 @@ class _Analyser:
         given = self._redirects(text, redirects, given)
         declares = bool(values) and values[0].text in ("export", "declare", "typeset", "local", "readonly")
         findings: list[Finding] = []
-        if declares and any(not value.known or _CONVERTING.match(value.text) for value in values[1:]):
+        if declares and any(not value.known or CONVERTING.match(value.text) for value in values[1:]):
             names = (text.assignment(each)[0] for each in assignments)
             self._state.converted.update(names, (value.text for value in values[1:]))
+        if declares and any(_BRACES.search(text.of(each)) for each in assignments):
+            raise NotUnderstood("braces in a declaration make several of it")
         for assignment in assignments:
             findings.extend(self._assignment(*text.assignment(assignment), persist=declares or not values))
         while self._state.set_on_the_way:
@@ -284,7 +286,7 @@ class _Analyser:
     def _run(self, values: tuple[Value, ...], given: Flow) -> Flow:
         if len(self.units) > _MAX_UNITS:
             raise NotUnderstood("it runs too many commands")
-        first, arguments, argv = values[0], values[1:], tuple(value.text for value in values)
+        first, arguments, argv = values[0], values[1:], tuple(map(_word, values))
         known = all(value.known for value in values)
         folder, slash, name = first.text.rpartition("/")
         if not first.known or first.glob or UNKNOWN in first.text:
@@ -298,7 +300,7 @@ class _Analyser:
             aims = slash and found is None and any(call.is_critical(value) for value in arguments)
             rule = "dynamic-danger" if aims else "unknown-command"
             found = [*(found or ()), hit(rule, first.text)]
-        if option := steering_option(name, argv[1:]):
+        if option := steering_option(name, call.texts):
             found.append(hit("steers-program", option))
         if name in _EVALUATING:
             found.extend(_subscript_code(values))
@@ -335,7 +337,7 @@ class _Analyser:
         alias = self._state.aliases.pop(name, None)
         if alias is not None:
             with self._aside():
-                output = self.text(f"{alias} {shlex.join(argv[1:])}", given)
+                output = self.text(f"{alias} {shlex.join(value.text for value in arguments)}", given)
             self._state.aliases[name] = alias
             return output
         return None
@@ -462,6 +464,11 @@ def _subscript_code(values: Iterable[Value]) -> Iterator[Outcome]:
         if value.known and (code := re.search(r"\[.*(?:\$\((.*)\)|`(.*)`)", value.text, re.DOTALL)):
             yield hit("dynamic", value.text)
             yield InnerScript(code[1] or code[2] or "")
+
+
+def _word(value: Value) -> str:
+    """As rules see it: a guess may be another word, or none."""
+    return value.text if value.known or UNKNOWN in value.text else value.text + UNKNOWN
 
 
 def _guessed(values: tuple[Value, ...]) -> tuple[Value, ...]:

@@ -25,10 +25,15 @@ def hides(text: str) -> bool:
     return bool(_ANY.search(text) and _HIDDEN.search(text))
 
 
+def standing_in(text: str) -> str:
+    """As the first of the readings has it."""
+    return _HIDDEN.sub(_STAND_IN, text) if _ANY.search(text) else text
+
+
 def readings(text: str) -> list[str]:
     """A command as a shell reads it, to which each such character is a letter (NUL it drops), and as a person does."""
     seen = _HIDDEN.sub("", _BLANKS.sub(" ", text))
-    return list(dict.fromkeys((_HIDDEN.sub(_STAND_IN, text), seen, _HIDDEN.sub("", text))))
+    return list(dict.fromkeys((standing_in(text), seen, _HIDDEN.sub("", text))))
 
 
 def shown(text: str, *, lines: bool = False) -> str:

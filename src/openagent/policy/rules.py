@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from openagent.bash import UNKNOWN
 from openagent.policy.facts import Kind
+from openagent.policy.hidden import standing_in
 from openagent.policy.paths import glob_pattern, globs_meet, is_inside
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.people import Role
@@ -167,6 +168,7 @@ class _Words(Struct, frozen=True):
 
     @classmethod
     def of(cls, words: list[str], *, whole: bool = False) -> "_Words":
+        words = list(map(standing_in, words))
         return cls(words, list(map(_word_pattern, words)), whole)
 
     def meet(self, argv: tuple[str, ...]) -> Meeting:
@@ -176,9 +178,10 @@ class _Words(Struct, frozen=True):
                 return Meeting.NO
             if UNKNOWN in argv[index]:
                 return Meeting.MAYBE  # it may be several words, or none
-            if pattern.fullmatch(argv[index]):
+            word = standing_in(argv[index])
+            if pattern.fullmatch(word):
                 continue
-            if not (_GLOB.search(argv[index]) and globs_meet(argv[index], self.written[index])):
+            if not (_GLOB.search(word) and globs_meet(word, self.written[index])):
                 return Meeting.NO
             meeting = Meeting.BY_PATTERN
         rest = argv[len(self.patterns) :]
@@ -230,12 +233,14 @@ def _path_pattern(glob: str) -> _Pattern:
 
 
 def _path_glob(glob: str) -> str:
+    glob = standing_in(glob)
     if "/" not in glob.rstrip("/") and not glob.startswith("~"):
         glob = "**/" + glob
     return glob + "**" if glob.endswith("/") else glob
 
 
 def _path_forms(path: str, target: Target) -> list[str]:
+    path = path if UNKNOWN in path else standing_in(path)
     forms = [path]
     if is_inside(path, target.workspace):
         forms.append(path[len(target.workspace) :].lstrip("/"))

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from openagent.policy.builtin.describing import Given
 
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+CONVERTING = re.compile(r"[-+]\w*[nliuc]")
+"""With these a declared variable holds something else than what it is given."""
 _OPENS = re.compile(r"^[0-7]*[2367]$|^[2467][0-7]{3}$|[oa]?\+[rwxX]*w|o[=+]\S*w|\+s|=\S*s|\+t")
 _INPUT_FILE = re.compile(r"-|/dev/stdin|/dev/fd/\d|/proc/[^/]+/fd/\d")
 _TOOL_MODULES = frozenset(("pip", "twine", "build", "uv", "poetry", "ruff", "coverage", "pytest", "mypy", "black"))
@@ -346,6 +348,8 @@ class Roles:
         call = self._call
         if call.texts in (["-p"], ["-x"]) or (not call.values and call.name in ("export", "declare", "typeset")):
             yield hit("dumps-environment")
+        if any(map(CONVERTING.match, call.texts)):
+            call.state.converted.update(text.partition("=")[0] for text in call.texts)
         for value in call.values:
             if assignment := ASSIGNMENT.fullmatch(value.text):
                 yield from assigns(assignment[1], Value(assignment[2], value.known))
@@ -374,7 +378,8 @@ class Roles:
         if not (given.known and re.fullmatch("[0-9]{1,6}", given.text)):
             state.positional = None
         elif state.positional and int(given.text) <= len(state.positional):
-            state.positional = state.positional[int(given.text) :]
+            gone, left = state.positional[: int(given.text)], state.positional[int(given.text) :]
+            state.positional = left if all(value.known for value in gone) else None
         return ()
 
     # interpreters

@@ -146,7 +146,7 @@ def test_stop_saves_what_runs(fresh: Machine) -> None:
         process.stdout.read()
         assert process.wait(PATIENCE) in (1, 130)
     exported = fresh.json("sessions", "show", session)
-    assert exported["session"]["status"] == "idle"
+    assert exported["session"]["status"] == "interrupted"
     assert [message["role"] for message in exported["messages"]] == ["user", "assistant", "tool"]
 
 

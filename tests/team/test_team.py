@@ -67,8 +67,8 @@ async def test_any_gateway_serves_any_session_and_redis_may_go_and_come_back(tmp
         )
         more, same_more = await _both(one, other, _ended)
         seen, same = [*seen, *more], [*same, *same_more]
-        first = _numbered(seen)[0]
-        assert _numbered(seen) == _numbered(same) == list(range(first, first + len(_numbered(seen))))
+        # Not without gaps: what is recorded without an event takes a number, too.
+        assert _numbered(seen) == _numbered(same) == sorted(set(_numbered(seen)))
         assert isinstance(seen[-1], e.TurnCompleted)
         assert (seen[-1].reason, seen[-1].text) == ("done", "Allowed.")
         assert (team.workspace / "done").exists()
@@ -104,7 +104,8 @@ async def test_any_gateway_serves_any_session_and_redis_may_go_and_come_back(tmp
         assert isinstance(seen[-1], e.TurnCompleted)
         assert seen[-1].text == "With."
         also = await until(late, _ended)
-        assert _numbered(seen) == _numbered(same) == _numbered(also) == list(range(last + 1, seen[-1].seq + 1))
+        assert _numbered(seen) == _numbered(same) == _numbered(also) == sorted(set(_numbered(seen)))
+        assert _numbered(seen)[0] > last
 
 
 async def test_a_lost_workers_turn_goes_on_at_another_and_the_transcript_says_so(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ class Bench:
     def output(self, stream: Literal["stdout", "stderr", "progress"], text: str) -> None:
         self.streamed.append(text)
 
-    async def ask(self, question: Question) -> str:
+    async def ask(self, question: Question, *, patience: float | None = None) -> str:
         self.asked.append(question)
         return self.answer
 

@@ -120,8 +120,8 @@ it('says what each answer would cover, and lists and revokes what was granted', 
   const told = (await ways.allTextContents()).map((text) => text.replace(/\s+/g, ' '))
   expect(told).toEqual([
     'OnceaOnly this, this one time.',
-    'This sessionsmake test and anything after it, for the rest of this session.',
-    'AlwaysAmake test and anything after it, always in this workspace.',
+    'This sessionsmake test with any arguments, unless they change what it does, for the rest of this session.',
+    'AlwaysAmake test with any arguments, unless they change what it does, always in this workspace.',
     'This sessionExactly make test -k, for the rest of this session.',
     'AlwaysExactly make test -k, always in this workspace.',
   ])
@@ -130,7 +130,7 @@ it('says what each answer would cover, and lists and revokes what was granted', 
   await answers(page).getByText('The tool said').waitFor()
   await page.goto(`${house.url}/grants`)
   const grant = page.getByRole('list', { name: 'For a session' }).getByRole('listitem')
-  await grant.getByText('and anything after it.').waitFor()
+  await grant.getByText('with any arguments, unless they change what it does.').waitFor()
   expect(await violationsOn(page)).toEqual([])
   await grant.getByRole('button', { name: /^Revoke/ }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()

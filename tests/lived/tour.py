@@ -242,6 +242,21 @@ async def asking(root: Path, met: Met) -> None:
         assert {e.PermissionResolved, e.PermissionNoted, e.QuestionAnswered, e.PlanUpdated, e.HookRan} <= kinds(seen)
 
 
+async def answering_late(root: Path, met: Met) -> None:
+    """What nobody answers in time is asked again."""
+    writes = call("write_file", path="a", content="x")
+    async with (
+        Simulator([writes, {"text": "I could not."}, {"text": "It is dropped."}]) as sim,
+        furnished(root, sim, config="[limits]\nask_timeout = 0.1\n") as (h, _),
+        await client_of(h, met) as client,
+    ):
+        attachment = await new(h, client, mode="ask")
+        _, seen = await turn(client, attachment)
+        assert e.AsksLapsed in kinds(seen)
+        await say(client, "ask.again", session=attachment.session)
+        await attachment.until_turn_ends()
+
+
 async def spending(root: Path, met: Met) -> None:
     """Money, and providers in trouble."""
     many = {"input": 10_000, "output": 10}
@@ -627,6 +642,7 @@ async def coming_in(root: Path, met: Met) -> None:
             async with await web_client_of(h, met) as browser:
                 await say(browser, "ping")
             await with_people(h, client, met)
+            await say(client, "web.close")
 
 
 async def with_people(h: House, client: Client, met: Met) -> None:
@@ -683,6 +699,7 @@ PARTS: dict[str, Part] = {
     for part in (
         conversing,
         asking,
+        answering_late,
         spending,
         remembering,
         delegating,

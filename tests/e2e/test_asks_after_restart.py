@@ -61,6 +61,10 @@ class Kind:
     """How often its call takes effect, in all."""
 
 
+BEGUN = ("host", "hidden-host", "servers-question", "agent")
+"""Kinds whose call was at work when it was asked about."""
+
+
 def kinds(port: int, outside: Path) -> list[Kind]:
     def shell(kind: str, **more: Any) -> dict[str, Any]:
         return call("shell", command=ran(kind), **more)
@@ -168,6 +172,9 @@ async def answer(client: Client, line: Line, asked: e.PermissionRequested | e.Qu
             op = QuestionAnswer(id=client.next_id(), session=session, question=name, answer="red")
         await client.request(op)
 
+    if isinstance(asked, e.PermissionRequested) and "middle of its run" in asked.ask.reason:
+        line.answers["begun"] += 1  # the risk has the reason shown, and the answer is for this call alone
+        assert (asked.ask.risk, [each.scope for each in asked.ask.choices]) == ("high", ["once"])
     await once()
     line.answers["taken"] += 1
     with pytest.raises(OpenAgentError) as refused:
@@ -211,7 +218,8 @@ async def check(client: Client, line: Line) -> None:
     made = [made.id for message in page.messages for made in message.tool_calls]
     assert sorted(result.call_id for result in results) == sorted(made), kind.name
     assert {result.ended for result in results} == {"done"}, (kind.name, results)
-    assert line.answers == {"taken": kind.again, "refused": kind.again}, (kind.name, line.answers)
+    expected = Counter(taken=kind.again, refused=kind.again, begun=int(kind.name in BEGUN))
+    assert line.answers == expected, (kind.name, line.answers)
     assert (await client.request(SessionGet(id=client.next_id(), session=session))).status == "idle"
 
 

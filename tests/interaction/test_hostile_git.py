@@ -16,7 +16,7 @@ from openagent.protocol.undo import SessionUndo
 
 from .doing import answer, shell
 from .hostile_git import PLOTS, Plot
-from .house import House, house, until
+from .house import MODEL, House, house, until
 
 pytestmark = pytest.mark.anyio
 
@@ -121,6 +121,20 @@ async def test_the_first_git_status_after_a_hostile_session_runs_nothing(tmp_pat
     assert [PLOTS[int(name)].name for name in os.listdir(canaries)] == []
     for name in ("a gitlink", "a new repository", "a bare repository in a subfolder", "a clone with settings"):
         assert any("core.fsmonitor" in message for message in told[name]), name
+
+
+async def test_a_repository_whose_name_is_no_text_is_disarmed_and_told_of(tmp_path: Path) -> None:
+    command = "git init -q $'n\\xff'; printf '[core]\\n\\tfsmonitor = evil\\n' >> $'n\\xff/.git/config'"
+    async with house(tmp_path, [shell(command), {"text": "done"}]) as h, await h.client() as client:
+        session = (await client.create_session(str(h.workspace), model=MODEL, mode="full")).id
+        attachment = await client.attach(session)
+        await client.send(session, "go")
+        completed, seen = await attachment.until_turn_ends()
+    told = [event.error.message for event in seen if isinstance(event, ErrorRaised)]
+    assert completed.reason == "done", completed.error
+    assert any("n\\xff" in message and "core.fsmonitor" in message for message in told), told
+    config = tmp_path / "workspace" / os.fsdecode(b"n\xff") / ".git/config"
+    assert "evil" not in config.read_text()
 
 
 @pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.name)

@@ -21,6 +21,7 @@ from openagent.core.open_calls import closed
 from openagent.core.outside_files import folders_outside
 from openagent.core.read_only_wall import ReadingShell, told_of_the_wall
 from openagent.core.secret_files import open_what_is_named
+from openagent.grants.offers import offers_of
 from openagent.plugins.files_read import FilesRead
 from openagent.plugins.gate import Ruling
 from openagent.plugins.jail import ReadingJail, Shell, offers
@@ -54,6 +55,7 @@ LONGEST_REWRITE = 2000
 LONGEST_PREVIEW = 1_000_000
 """Characters of a diff that a person is shown before allowing it: about as much as a call can hold."""
 _CUT_OFF = "Interrupted: the daemon stopped while this call ran, so its effect is unknown."
+_RESTART = "restart"
 _ONCE_MORE = (
     "It waited for you in the middle of its run when the daemon stopped, so what it had done by then is unknown. "
     "Allowed, it runs again from its start."
@@ -261,7 +263,7 @@ def _with_news(session: "Session", outcome: ToolOutcome) -> ToolOutcome:
 
 def _once_more(decision: Decision) -> Decision:
     """No command takes effect twice unasked, whatever is allowed otherwise."""
-    return msgspec.structs.replace(decision, kind="ask", reason=_ONCE_MORE, rule="restart")
+    return msgspec.structs.replace(decision, kind="ask", risk="high", reason=_ONCE_MORE, rule=_RESTART)
 
 
 def _ruled(decision: Decision, ruling: Ruling) -> Decision:
@@ -331,7 +333,9 @@ async def _ask_person(
     )
     session.open_calls.reached(call.id, "asked")
     known = facts or facts_of(session, tool, call)
-    offers, leaves = session.permits.offers(known), session.permits.leaves_for(known)
+    # Whether this call may run a second time says nothing of others like it.
+    offers = offers_of([]) if decision.rule == _RESTART else session.permits.offers(known)
+    leaves = session.permits.leaves_for(known)
     resolved = await ask_person(session, ask, offers, facts, leaves=leaves)
     reason = f"{resolved.reason or 'the user said no'}".rstrip(".") + "."
     return Decision(

@@ -380,7 +380,7 @@ class GitGuard:
                 yield from self._look_at(root, inside, followed=followed + 1)
                 return
         elif target.is_dir():
-            yield Disarmed(os.fsdecode(place), f"it leads to {target}, outside the workspace", left=True)
+            yield Disarmed(_shown(place), f"it leads to {_printable(target)}, outside the workspace", left=True)
             return
         if target.exists():
             self._keep(place, link)
@@ -388,7 +388,7 @@ class GitGuard:
             with opened_folder(root, parent) as folder:
                 make_writable(folder)
                 os.unlink(name, dir_fd=folder)
-            yield Disarmed(os.fsdecode(place), f"it led to {target}, and was removed")
+            yield Disarmed(_shown(place), f"it led to {_printable(target)}, and was removed")
 
     def _leads_home(self, place: bytes, common: bytes) -> bool:
         """A work tree's own metadata lies in its repository's, or says that all is here."""
@@ -632,7 +632,11 @@ def _below(folder: int, path: bytes) -> Iterator[bytes]:
 
 
 def _shown(place: bytes) -> str:
-    return os.fsdecode(place) or "."
+    return place.decode("utf-8", "backslashreplace") or "."
+
+
+def _printable(path: Path) -> str:
+    return _shown(os.fsencode(path))
 
 
 def _text(data: bytes) -> str:

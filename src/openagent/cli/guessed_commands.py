@@ -1,5 +1,6 @@
 """Words behind `openagent` that are more likely a guessed command than a prompt: a prompt costs money, and acts."""
 
+import shlex
 from collections.abc import Sequence
 from difflib import get_close_matches
 
@@ -124,5 +125,6 @@ def _is_a_sentence(word: str) -> bool:
 
 def _as_a_prompt(words: Sequence[str]) -> str:
     prompt = " ".join(words)
-    shown = prompt if len(prompt) <= _LONGEST_SHOWN and not set('"\\$`!') & set(prompt) else "PROMPT"
-    return f'To send it as a prompt: `openagent run "{shown}"`.'
+    quoted = shlex.quote(prompt) if set('"\\$`!') & set(prompt) else f'"{prompt}"'
+    shown = quoted if len(prompt) <= _LONGEST_SHOWN else '"PROMPT"'
+    return f"To send it as a prompt: `openagent run {shown}`."

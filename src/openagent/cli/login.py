@@ -40,6 +40,8 @@ def login_or_key(provider: str | None, with_key: bool, no_test: bool, as_json: b
     if provider and is_server(provider):
         _at_address(provider, as_json)
         return
+    if provider and "://" in provider:
+        raise click.UsageError("An address begins with http:// or https://.")
     if not provider:
         if not can_ask():
             raise click.UsageError("Which provider? Name one, such as anthropic, openai or gemini.")

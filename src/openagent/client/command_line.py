@@ -196,7 +196,15 @@ def _nearest(name: str, interactive: bool) -> str:
         return " Write -- before a prompt that begins with a dash."
     from difflib import get_close_matches
 
-    known = [*OPTIONS, *SYNONYMS, "--connect", "--token-file", *(OF_THE_TERMINAL if interactive else ())]
+    known = [
+        *OPTIONS,
+        *SYNONYMS,
+        "--help",
+        "--version",
+        "--connect",
+        "--token-file",
+        *(OF_THE_TERMINAL if interactive else ()),
+    ]
     near = get_close_matches(name, known)
     near.sort(key=lambda other: sorted(other) != sorted(name))  # two letters in the wrong order are the likeliest slip
     return f" Did you mean {near[0]}?" if near else " Write -- before a prompt that begins with a dash."

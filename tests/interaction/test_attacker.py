@@ -219,6 +219,18 @@ async def test_in_auto_it_runs_its_own_programs_and_fills_the_workspace(tmp_path
     assert sizes.get("toobig", 0) <= 1 << 20
 
 
+async def test_in_auto_it_deletes_the_repository_with_a_program_of_its_own(tmp_path: Path) -> None:
+    repository(tmp_path / "workspace")
+    program = "import shutil; shutil.rmtree('.git', ignore_errors=True)"
+    async with house(tmp_path, [shell(f'python3 -c "{program}"'), DONE]) as h, await h.client() as client:
+        done = await attack(h, "auto")
+        assert done.questions == []
+        assert not (h.workspace / ".git/HEAD").exists()
+        await ask(client, SessionUndo, session=done.session, turn=1, git_state=True)
+        assert heads(h.workspace) == ["main first"]
+        subprocess.run(("git", "fsck", "--strict"), cwd=h.workspace, check=True)
+
+
 # Full
 
 
@@ -230,10 +242,16 @@ async def test_in_full_it_deletes_the_repository_unasked(tmp_path: Path) -> None
     assert not (tmp_path / "workspace/.git/HEAD").exists()
 
 
-@pytest.mark.parametrize("mode", ASKED)
-async def test_below_full_deleting_the_repository_is_a_question(tmp_path: Path, mode: str) -> None:
+@pytest.mark.parametrize(
+    ("mode", "command"),
+    [
+        *((mode, "rm -rf .git") for mode in ASKED),
+        *(("auto", each) for each in ("rm -rf .g*", "find . -delete", "ls -d .git | xargs rm -rf", "mv .git /tmp/x")),
+    ],
+)
+async def test_below_full_deleting_the_repository_is_a_question(tmp_path: Path, mode: str, command: str) -> None:
     repository(tmp_path / "workspace")
-    async with house(tmp_path, [shell("rm -rf .git"), DONE]) as h:
+    async with house(tmp_path, [shell(command), DONE]) as h:
         done = await attack(h, mode)
     assert done.questions
     assert (tmp_path / "workspace/.git/HEAD").exists()

@@ -16,7 +16,7 @@ from openagent.policy import paths
 from openagent.policy.builtin.calls import Call, Flow, Inner, InnerScript, Outcome, reads, writes
 from openagent.policy.builtin.catalogue import Finding, Level, hit
 from openagent.policy.builtin.describing import COMMANDS, outcomes
-from openagent.policy.builtin.output import DECODERS, static_output
+from openagent.policy.builtin.output import DECODERS, GUESSED, static_output
 from openagent.policy.builtin.programs import code_findings
 from openagent.policy.builtin.roles import CONVERTING
 from openagent.policy.builtin.steering import steering_option
@@ -315,6 +315,7 @@ class _Analyser:
             sensitive=given.sensitive or not _SENSITIVE.isdisjoint(told),
             fetched=given.fetched or (name in COMMANDS and COMMANDS[name].told.sends),
             decoded=given.decoded or name in DECODERS,
+            guessed=given.guessed or name in GUESSED,
         )
 
     @contextmanager
@@ -437,7 +438,7 @@ class _Analyser:
         with self._aside(stays=True):
             output = self._script(script, Flow())
         if output.text is not None and UNKNOWN not in output.text:
-            return output.text, True
+            return output.text, not output.guessed
         marks = (FROM_NETWORK if output.fetched else "") + (SENSITIVE if output.sensitive else "")
         return UNKNOWN + marks, False
 
@@ -486,4 +487,5 @@ def _together(outputs: list[Flow]) -> Flow:
         sensitive=any(output.sensitive for output in outputs),
         fetched=any(output.fetched for output in outputs),
         decoded=any(output.decoded for output in outputs),
+        guessed=any(output.guessed for output in outputs),
     )

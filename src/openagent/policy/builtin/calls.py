@@ -23,6 +23,8 @@ class Flow(Struct, frozen=True):
     """It comes off the network."""
     decoded: bool = False
     """It is not what it was written as."""
+    guessed: bool = False
+    """The text is what it most likely is."""
 
 
 class Call(Struct, frozen=True):

@@ -62,6 +62,22 @@ def _passed_on(call: Call) -> str | None:
     return call.input.text if call.input.given and not files else None
 
 
+def _listed(call: Call) -> str | None:
+    """`ls -d`, as far as it is there."""
+    options = [text for text in call.texts if text.startswith("-")]
+    if options not in (["-d"], ["-1d"], ["-d1"]) or any(value.glob for value in call.values):
+        return None
+    return "".join(f"{text}\n" for text in call.texts if text not in options)
+
+
+def _repository(call: Call) -> str | None:
+    match call.texts:
+        case ["rev-parse", "--git-dir" | "--absolute-git-dir" | "--git-common-dir"]:
+            return call.workspace.rstrip("/") + "/.git\n"
+        case _:
+            return None
+
+
 def _bytes(decode: Callable[[str], bytes]) -> Callable[[str, list[str]], str | None]:
     def decoder(given: str, options: list[str]) -> str | None:
         return None if _DECODING.isdisjoint(options) else decode("".join(given.split())).decode("utf-8", "replace")
@@ -94,7 +110,11 @@ _PRINTERS: dict[str, Callable[[Call], str | None]] = {
     **dict.fromkeys(("true", "false", ":", "cd", "export", "set", "test"), lambda call: ""),
     "cat": _passed_on,
     "tee": _passed_on,
+    "git": _repository,
+    "ls": _listed,
 }
+GUESSED = frozenset(("git", "ls"))
+"""What is told of these depends on what is there when they run."""
 DECODERS: dict[str, Callable[[str, list[str]], str | None]] = {
     "rev": _rev,
     "tr": _tr,

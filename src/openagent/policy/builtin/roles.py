@@ -1,5 +1,6 @@
 """What the arguments of a described command are, role by role: a file read, one written, a script, a program …"""
 
+import itertools
 import re
 import shlex
 from collections.abc import Callable, Iterable
@@ -22,16 +23,19 @@ CONVERTING = re.compile(r"[-+]\w*[nliuc]")
 """With these a declared variable holds something else than what it is given."""
 _OPENS = re.compile(r"^[0-7]*[2367]$|^[2467][0-7]{3}$|[oa]?\+[rwxX]*w|o[=+]\S*w|\+s|=\S*s|\+t")
 _INPUT_FILE = re.compile(r"-|/dev/stdin|/dev/fd/\d|/proc/[^/]+/fd/\d")
+_BY_NAME = re.compile("-i?(?:name|path|wholename|regex)")
+_EMPTYING = frozenset(("rm", "unlink", "shred", "truncate", "mv"))
 _TOOL_MODULES = frozenset(("pip", "twine", "build", "uv", "poetry", "ruff", "coverage", "pytest", "mypy", "black"))
 _READING_MODULES = frozenset(("json.tool", "tokenize", "platform", "sysconfig", "this"))
 _SHELL_OPTION = re.compile(r"[-+][euxfnvCo]+|pipefail|errexit|nounset|xtrace|noglob|noclobber")
 Values = list[Value]
 
 
-def deletes(call: Call, targets: Iterable[Value], *, recursive: bool) -> list[Outcome]:
+def deletes(call: Call, targets: Iterable[Value], *, recursive: bool, chosen: bool = False) -> list[Outcome]:
+    """`chosen`: by their names, of all that is below the targets."""
     found: list[Outcome] = []
     for target in targets:
-        name = _deleted(call, target, recursive=recursive)
+        name = _deleted(call, target, recursive=recursive, chosen=chosen)
         if name in ("deletes", "recursive-delete"):
             if looks(call, target):
                 found.append(hit("writes-outside", target.text))
@@ -41,13 +45,13 @@ def deletes(call: Call, targets: Iterable[Value], *, recursive: bool) -> list[Ou
     return found
 
 
-def _deleted(call: Call, target: Value, *, recursive: bool) -> str:
+def _deleted(call: Call, target: Value, *, recursive: bool, chosen: bool) -> str:
     place = call.place(target)
     if call.is_critical(target) or place == "system":
         return "destroys-system"
     if recursive and paths.may_be_critical(target.text):
         return "dynamic-danger"
-    if recursive and _holds_history(call, target):
+    if recursive and not chosen and _holds_history(call, target):
         return "deletes-repository"
     if re.search(r"\.(?:bash|zsh|python)_history$", target.text):
         return "hides-tracks"
@@ -57,9 +61,23 @@ def _deleted(call: Call, target: Value, *, recursive: bool) -> str:
 
 
 def _holds_history(call: Call, target: Value) -> bool:
+    """Also a folder that the repository is in, and a pattern that may mean it."""
     repository = call.workspace.rstrip("/") + "/.git"
     history = (repository, f"{repository}/*", f"{repository}/objects", f"{repository}/refs")
-    return any(paths.resolve(target.text, folder or call.workspace) in history for folder in call.state.folders)
+    for folder in call.state.folders:
+        resolved = paths.resolve(target.text, folder or call.workspace)
+        if resolved.endswith(UNKNOWN + "/.git") or paths.is_inside(repository, resolved):
+            return True
+        if any(resolved == each or paths.globs_meet(resolved, each) for each in history):
+            return True
+    return False
+
+
+def _chosen(tests: Values) -> bool:
+    """Whether `find` takes what is empty, or goes by names that are not the repository's."""
+    named = [name.text for test, name in itertools.pairwise(tests) if _BY_NAME.fullmatch(test.text)]
+    empty = any(test.text == "-empty" for test in tests)
+    return empty or any(name.strip("*?/.") and ".git" not in name for name in named)
 
 
 class Roles:
@@ -111,6 +129,8 @@ class Roles:
             if self._call.is_critical(source) or self._call.place(source) == "system":
                 yield hit("destroys-system", source.text)
             else:
+                if _holds_history(self._call, source):
+                    yield hit("deletes-repository", source.text)
                 yield from writes(self._call, source)
 
     def link(self, values: Values) -> Iterable[Outcome]:
@@ -276,7 +296,7 @@ class Roles:
             return [hit("runs-code", "interactive")]
         if given.fetched:
             return [hit("remote-code")]
-        hidden = given.text is None or UNKNOWN in given.text or given.decoded
+        hidden = given.text is None or UNKNOWN in given.text or given.decoded or given.guessed
         return [*([hit("hidden-code")] if hidden else []), *(read(given.text) if given.text else [])]
 
     def evaluate(self, values: Values) -> Iterable[Outcome]:
@@ -296,7 +316,8 @@ class Roles:
         fetched = self._call.input.fetched
         text = self._call.input.text
         if text is not None and not fetched:
-            added = [Value(word) for word in (text.splitlines() if placeholder else text.split())[:16]]
+            words = (text.splitlines() if placeholder else text.split())[:16]
+            added = [Value(word, not self._call.input.guessed) for word in words]
         else:
             added = [Value(UNKNOWN + (FROM_NETWORK if fetched else ""), known=False)]
         if not values:
@@ -309,6 +330,7 @@ class Roles:
         values = [value for value in self._call.values if value.text not in ("-H", "-L", "-P")]
         count = next((index for index, value in enumerate(values) if re.match(r"[-(!)]", value.text)), len(values))
         starts, values = values[:count] or [Value(".")], values[count:]
+        chosen = _chosen(values)
         yield from self.look(starts)
         while values:
             value = values.pop(0)
@@ -316,9 +338,12 @@ class Roles:
             if value.text in ("-exec", "-execdir", "-ok", "-okdir"):
                 end = next((index for index, each in enumerate(values) if each.text in (";", "+")), len(values))
                 yield from self._for_each(starts, values[:end])
+                if values and values[0].text in _EMPTYING and not chosen:
+                    held = [start for start in starts if _holds_history(self._call, start)]
+                    yield from (hit("deletes-repository", start.text) for start in held)
                 values = values[end:]
             elif value.text == "-delete":
-                yield from deletes(self._call, starts, recursive=True)
+                yield from deletes(self._call, starts, recursive=True, chosen=chosen)
             elif not value.known:
                 yield hit("dynamic", "find")
             elif option is None and value.text.startswith("-"):

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from tests.workspace.trees import git
+
 from .machine import Machine, shell
 
 WROTE = {"tool_calls": [{"name": "write_file", "arguments": {"path": "made.py", "content": "print('made')\n"}}]}
@@ -30,6 +32,22 @@ def test_the_newest_session_of_the_folder_is_shown_taken_back_and_brought_again(
     command = next(line for line in undone.stdout.splitlines() if "openagent redo" in line).partition("openagent ")[2]
     assert fresh.run(*command.split()).returncode == 0
     assert made.read_text() == "print('made')\n"
+
+
+def test_undo_with_git_brings_back_a_repository_that_was_all_a_turn_deleted(fresh: Machine) -> None:
+    script = [wrote("made.py"), {"text": "ok"}, shell("rm -rf .git"), {"text": "gone"}]
+    fresh.workspace.mkdir(parents=True, exist_ok=True)
+    git(fresh.workspace, "init", "-q")
+    git(fresh.workspace, "commit", "-qm", "first", "--allow-empty")
+    session = fresh.turn("write it", "--mode", "full", script=script)
+    fresh.turn("and the rest", "--continue")
+    assert not (fresh.workspace / ".git/HEAD").exists()
+    assert f"Undid turn 2 of {session}." in fresh.run("undo", "--git").stdout
+    assert git(fresh.workspace, "log", "--format=%s").split() == ["first"]
+    assert (fresh.workspace / "made.py").exists()
+    assert f"Undid turn 1 of {session}." in fresh.run("undo", "--git").stdout
+    assert not (fresh.workspace / "made.py").exists()
+    assert "no changes to files or to the repository left to undo" in fresh.run("undo", "--git").stderr
 
 
 def test_undo_of_a_path_touches_that_path_alone(fresh: Machine) -> None:

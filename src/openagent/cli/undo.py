@@ -88,17 +88,20 @@ async def _undo(words: Sequence[str], turn: int | None, op: SessionUndo) -> _Und
             if not turn:
                 raise OpenAgentError("not_found", f"Session {info.id} has no turn left to undo.")
         if op.files and (paths or turn is None):
-            turn = await _turn_with(client, info.id, paths, turn)
+            turn = await _turn_with(client, info.id, paths, turn, git_state=op.git_state)
         op = msgspec.structs.replace(op, id=client.next_id(), session=info.id, turn=turn or 0, paths=paths)
         return _Undone(info.id, paths, await client.request(op))
 
 
-async def _turn_with(client: Client, session: str, paths: Sequence[str], turn: int | None) -> int:
+async def _turn_with(client: Client, session: str, paths: Sequence[str], turn: int | None, *, git_state: bool) -> int:
     """The turn to undo from, where each path was changed in it or after it."""
-    turns = (await client.request(ReviewShow(id=client.next_id(), session=session))).turns
-    if not turns:
-        raise OpenAgentError("not_found", f"Session {session} has no changes to files left to undo.")
-    first = turn or turns[-1].turn
+    review = await client.request(ReviewShow(id=client.next_id(), session=session))
+    turns = review.turns
+    changing = [*(each.turn for each in turns), *(review.repository if git_state else ())]
+    if not changing:
+        also = " or to the repository" if git_state else ""
+        raise OpenAgentError("not_found", f"Session {session} has no changes to files{also} left to undo.")
+    first = turn or max(changing)
     for path in paths:
         changed = [
             each.turn

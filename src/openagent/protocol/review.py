@@ -47,6 +47,8 @@ class Review(Struct, frozen=True, omit_defaults=True):
     """Turns that changed files, the first one first, without patches."""
     others: list[OthersChanges] = []
     """By who it was."""
+    repository: list[int] = []
+    """Turns that changed the repository's HEAD, branches, index or objects, the first one first."""
 
 
 class Reverted(Struct, frozen=True, omit_defaults=True):

@@ -19,7 +19,7 @@ from openagent.workspace.merge import MergeText, text_merger
 from openagent.workspace.states import Change, Draft, State, state_at
 from openagent.workspace.trail import Trail
 from openagent.workspace.tree import empty_folder, shown, write_trees
-from openagent.workspace.undo import Found, alone, carry_out, restored
+from openagent.workspace.undo import Found, alone, carry_out, repository_moves, restored
 from openagent.workspace.undo_plan import Clash, Step, plan, steps_back, three_way
 
 MOST_TURNS = 200
@@ -60,7 +60,9 @@ def review_of(trail: Trail, session: str, turn: int | None, path: str = "") -> R
     if path:
         return Review(files)
     since = entries[0].at if entries else 0
-    return Review(files, [each for each in turns if each.files], _others(trail, session, since) if entries else [])
+    others_since = _others(trail, session, since) if entries else []
+    moved = sorted({entry.turn for entry in repository_moves(entries, 0)})
+    return Review(files, [each for each in turns if each.files], others_since, moved)
 
 
 def _made(writes: Sequence[Write], merge_text: MergeText) -> dict[bytes, _Made]:

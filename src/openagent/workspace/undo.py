@@ -43,7 +43,7 @@ def take_back(trail: Trail, wish: Request, found: Found) -> Restored | None:
     """None when the session wrote nothing from that turn on that still stands."""
     entries = trail.journal.read(wish.session)
     standing = [write for write in writes_of(entries) if write.turn >= wish.turn and not write.taken_by]
-    moved = _moved(entries, wish.turn)
+    moved = repository_moves(entries, wish.turn)
     lost = _lost(entries, wish)
     if wish.paths:
         _check(trail, wish, standing, lost)
@@ -168,7 +168,7 @@ def carry_out(
     return [each for each in touched if each.before != each.after], change.kept
 
 
-def _moved(entries: Sequence[Entry], turn: int) -> list[Entry]:
+def repository_moves(entries: Sequence[Entry], turn: int) -> list[Entry]:
     """The session's calls that changed the repository's own state, as far as that was not taken back."""
     returned = {entry.undo for entry in entries if entry.kind == "return"}
     rewound = [

@@ -3068,6 +3068,7 @@ export interface Review {
   files?: ReviewedFile[]
   turns?: ReviewedTurn[]
   others?: OthersChanges[]
+  repository?: number[]
 }
 
 /** Take back what a session did to one file, or some hunks of it. What others wrote stays; where that cannot be done nothing is changed. */

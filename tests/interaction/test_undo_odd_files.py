@@ -1,5 +1,6 @@
 """Whatever a command leaves in the workspace, the turn goes on, and undo knows what the command did."""
 
+import os
 import stat
 from pathlib import Path
 
@@ -39,6 +40,35 @@ async def test_a_file_where_a_folder_was_is_neither_followed_nor_removed(tmp_pat
         assert await _changed(client, session) == {"q": "A"}
         await ask(client, SessionUndo, session=session, turn=1, conversation=True)
         assert manifest(h.workspace) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "left"),
+    [
+        ("rm pipe; echo a > pipe; echo b > other", ["pipe"]),
+        ("rm pipe; mkdir pipe; echo a > pipe/a; echo b > other", ["pipe", "pipe/a"]),
+    ],
+)
+async def test_what_took_the_place_of_a_pipe_is_left_as_it_is_and_named(
+    tmp_path: Path, command: str, left: list[str]
+) -> None:
+    async with house(tmp_path, [shell(command), {"text": "done"}]) as h, await h.client() as client:
+        os.mkfifo(h.workspace / "pipe")
+        session, _, _ = await one_turn(h, client)
+        after = manifest(h.workspace)
+        undone = await ask(client, SessionUndo, session=session, turn=1)
+        assert undone.removed == ["other"]
+        reason = "left as it is, where a pipe or a socket was, which undo cannot make again"
+        assert {*undone.kept} == {f"{path}: {reason}" for path in left}
+        assert manifest(h.workspace) == {path: each for path, each in after.items() if path != b"other"}
+
+
+async def test_a_file_that_was_a_pipe_of_the_same_turn_is_undone(tmp_path: Path) -> None:
+    commands = (shell("mkfifo pipe"), shell("rm pipe; echo a > pipe"))
+    async with house(tmp_path, [*commands, {"text": "done"}]) as h, await h.client() as client:
+        session, _, _ = await one_turn(h, client)
+        await ask(client, SessionUndo, session=session, turn=1)
+        assert not (h.workspace / "pipe").exists()
 
 
 async def test_git_clean_and_checkout_of_a_binary_that_was_a_folder_are_undone(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Taking a session's writes back, bringing them again, and showing what they were."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Literal
 
@@ -16,7 +17,8 @@ from openagent.workspace.git import BlobReader
 from openagent.workspace.journal import Entry, Write, writes_of
 from openagent.workspace.merge import text_merger
 from openagent.workspace.repository_restore import restore_repository
-from openagent.workspace.states import Change, Draft, State, parents, state_at
+from openagent.workspace.scan import SPECIAL
+from openagent.workspace.states import Change, Draft, State, inside, parents, state_at
 from openagent.workspace.trail import Trail
 from openagent.workspace.tree import Folder, empty_folder, shown, shown_left_out, write_trees
 from openagent.workspace.undo_plan import Clash, Goal, Step, plan, steps_back, three_way
@@ -50,6 +52,10 @@ def take_back(trail: Trail, wish: Request, found: Found) -> Restored | None:
         standing = [write for write in standing if wish.concerns(shown(write.change.path))]
     if not standing and not lost and not (moved and wish.git_state):
         return None
+    instead = _instead_of_special(entries, wish.turn, standing)
+    left = {write.change.path for write in standing if inside(write.change.path, instead)}
+    lost |= dict.fromkeys(left, "left as it is, where a pipe or a socket was, which undo cannot make again")
+    standing = [write for write in standing if write.change.path not in left]
     own = [write for write in standing if not write.shared or wish.overwrite]
     unsure = {write.change.path: write.shared for write in standing if write.shared} if not wish.overwrite else {}
     by_path: dict[bytes, list[Change]] = {}
@@ -88,6 +94,19 @@ def _lost(entries: Sequence[Entry], wish: Request) -> dict[bytes, str]:
         for path, reason in entry.lost
         if wish.concerns(shown(path))
     }
+
+
+def _instead_of_special(entries: Sequence[Entry], turn: int, standing: Sequence[Write]) -> set[bytes]:
+    """What took the place of a pipe or a socket that was there before those turns, and cannot be made again."""
+    first = {write.change.path: write.change.before for write in reversed(standing)}
+    times = Counter(
+        path
+        for entry in entries
+        if entry.kind == "write" and entry.turn >= turn
+        for path, reason in entry.lost
+        if reason == SPECIAL and path in first and first[path] is None
+    )
+    return {path for path, count in times.items() if count % 2}  # one that those turns made themselves came and went
 
 
 def _check(trail: Trail, wish: Request, standing: Sequence[Write], lost: Collection[bytes]) -> None:

@@ -123,6 +123,15 @@ async def test_large_ignored_folders_are_left_out_and_said_so(home: Path, worksp
     assert (await taken(checkpoints, workspace)).left_out == []
 
 
+async def test_nobody_waits_for_a_pipe_that_is_called_gitignore(home: Path, workspace: Path) -> None:
+    checkpoints = GitCheckpoints(home, limits=Limits(ignored_files=2))
+    os.mkfifo(workspace / ".gitignore")
+    for number in range(9):
+        (workspace / f"{number}.js").write_text(f"{number}")
+    async with asyncio.timeout(20):
+        assert {left.path for left in (await taken(checkpoints, workspace)).left_out} == {".gitignore"}
+
+
 async def test_a_link_is_never_followed(checkpoints: GitCheckpoints, workspace: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()

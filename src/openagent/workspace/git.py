@@ -52,6 +52,7 @@ def run_git(
     stdin: bytes = b"",
     extra: Mapping[str, str] | None = None,
     accept: Sequence[int] = (0,),
+    timeout: float | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     done = subprocess.run(
         [require_git(), *arguments],
@@ -60,6 +61,7 @@ def run_git(
         input=stdin,
         capture_output=True,
         check=False,
+        timeout=timeout,
     )
     if done.returncode not in accept:
         raise _failed(arguments, done.stderr)

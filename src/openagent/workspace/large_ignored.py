@@ -4,14 +4,17 @@ Git is asked what is ignored only when a workspace has outgrown the budget since
 """
 
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 from openagent.workspace.git import run_git
-from openagent.workspace.scan import Index, Limits, Scan
+from openagent.workspace.scan import SPECIAL, Index, Limits, Scan
 from openagent.workspace.tree import Folder, count_files, walk_files
 
 _GROWTH = 1.25
+_PATIENCE = 60
+"""Seconds. It reads the workspace, where there may be what never ends."""
 OVER_BUDGET = "ignored, and over the budget for ignored files"
 
 IgnoredPaths = Callable[[], list[bytes]]
@@ -24,6 +27,8 @@ def fit_budget(scan: Scan, root: Folder, index: Index, limits: Limits, ignored: 
     heavy = scan.bytes > max(limits.ignored_bytes, index.settled_bytes * _GROWTH)
     if not (crowded or heavy or scan.large):
         return False
+    if any(reason == SPECIAL and path.rpartition(b"/")[2] == b".gitignore" for path, reason in scan.left_out):
+        return False  # git would wait for somebody to write into the pipe
     paths = ignored()
     roots = [path.rstrip(b"/") for path in paths if path.endswith(b"/")]
     for path in _large_ignored(scan.large, paths, roots):
@@ -69,7 +74,11 @@ def ignored_paths(git_dir: Path, workspace: Path) -> list[bytes]:
     if excludes.is_file() and not excludes.is_symlink():
         arguments.append(f"--exclude-from={excludes}")
     extra = {"GIT_WORK_TREE": str(workspace), "GIT_INDEX_FILE": str(_index_of(workspace, git_dir))}
-    listing = run_git(git_dir, ["-c", "core.bare=false", "-C", os.fsencode(workspace), *arguments], extra=extra)
+    command = ["-c", "core.bare=false", "-C", os.fsencode(workspace), *arguments]
+    try:
+        listing = run_git(git_dir, command, extra=extra, timeout=_PATIENCE)
+    except subprocess.TimeoutExpired:  # then nothing is left out
+        return []
     return [path for path in listing.stdout.split(b"\0") if path]
 
 

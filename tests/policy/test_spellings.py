@@ -91,6 +91,58 @@ def test_what_policy_does_not_follow_is_asked_about_in_every_mode(form: str) -> 
         assert min(strictness(around(form, command), RULES)) >= STRICTNESS.index("ask"), around(form, command)
 
 
+STARTED = (
+    *(
+        "/proc/self/exe -c {q}",
+        "/proc/$$/exe -c {q}",
+        "bash +O extglob -c {q}",
+        "bash -Oc extglob {q}",
+        "bash +x -c {q}",
+    ),
+    *("compgen -C {q} y", "complete -C {q} y", "compgen -W '$({})'", "exec 3<<< {q}; sh <&3", "exec <<< {q}; sh"),
+    *("exec 3<<< {q}; sh /dev/fd/3", "exec 3<<< ls; exec 3<<< {q}; sh <&3", "exec < <(echo {q}); sh"),
+    *("env 'BASH_FUNC_ls%%=() {{ {}; }}' bash -c ls", "BASH_ENV=<(echo {q}) bash -c :", "env BASH_ENV=<(echo {q}) sh"),
+    *("setarch x86_64 {}", "setarch x86_64 -R {}", "setarch -R {}", "linux32 {}", "x86_64 {}"),
+    *("/lib64/ld-linux-x86-64.so.2 {}", "/lib64/ld-linux-x86-64.so.2 --argv0 y /bin/sh -c {q}"),
+    *("tmux new -d {q}", "tmux new-session -d -s y {}", "tmux new -d \\; run {q}", "tmux send-keys -t y {q} Enter"),
+    *("tmux new -d 'ls;' neww {q}", "screen -dm {}", "screen -dmS y {}", "npx -c {q}", "npm exec -c {q}"),
+    *("direnv exec . {}", "nix-shell --run {q}", "nix-shell -p y --command {q}", "nix develop -c {}"),
+    *("ssh -o ProxyCommand={q} host", "ssh -oProxyCommand={q} host", "scp -o ProxyCommand={q} a host:b"),
+    *("rg --pre {q} y", "sort --compress-program={q} y", "scp -S {q} a host:b", "rsync -e {q} a host:b"),
+    *("echo {q} | at now", "batch <<< {q}", "echo '* * * * * '{q} | crontab -", "echo '@daily '{q} | crontab"),
+    *("sqlite3 '.shell '{q}", "sqlite3 y.db '.system '{q}", "sqlite3 y.db <<< '.shell '{q}", "sqlite3 y '.once |'{q}"),
+)
+"""Other ways to have a command run."""
+
+
+@pytest.mark.parametrize("form", STARTED)
+def test_what_other_programs_start_is_held_to_the_rules(form: str) -> None:
+    rules = RuleSet.merge([Rule(decision="deny", command=["make deploy", "fly *"])], [], trusted=False)
+    modes: tuple[Mode, ...] = ("auto", "full")
+    for command in ("make deploy", "fly one", "rm -rf /"):
+        for mode in modes:
+            assert decided(around(form, command), mode, rules).kind != "allow", (form, command, mode)
+
+
+@pytest.mark.parametrize("form", ["rg --pre {} y", "sort --compress-program={} y", "scp -S {} a host:b"])
+def test_a_program_started_on_the_side_gets_words_of_its_own(form: str) -> None:
+    rules = RuleSet.merge([Rule(decision="deny", command="fly *")], [], trusted=False)
+    assert decided(form.format("fly"), "full", rules).kind != "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("hash -p $PWD/fly zz; zz one", "hash -p /usr/bin/make zz; zz deploy", "BASH_CMDS[zz]=$PWD/fly; zz one"),
+        *("ln -s /usr/bin/fly q; ./q one", "cp /usr/bin/make q; ./q deploy", "cp ./fly bin; bin/fly one"),
+        *("ln -s /usr/bin/rm q; ./q -rf /", "ln -s ../bin/fly q; PATH=.:$PATH; q one", "hash -p /bin/rm q; q -rf /"),
+    ],
+)
+def test_another_name_for_a_program_is_that_program(command: str) -> None:
+    rules = RuleSet.merge([Rule(decision="deny", command=["make deploy", "fly *"])], [], trusted=False)
+    assert decided(command, "full", rules).kind != "allow"
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -68,6 +68,8 @@ class State:
         self.converted: set[str] = set()
         """Variables that do not hold what they are given: `declare -l x`."""
         self.aliases: dict[str, str] = {}
+        self.copies: dict[str, str] = {}
+        """Files that were copied, moved or linked to others, by their new paths."""
         self.positional: tuple[Value, ...] | None = None
         self.cwd: str | None = cwd
         self.possible: set[str] = set()
@@ -104,6 +106,12 @@ class State:
 
     def come_back(self, kept: tuple[dict[str, str], set[str], dict[str, tuple[Value, ...]]]) -> None:
         self.variables, self.uncertain, self.arrays = kept
+
+    def copied(self, source: Value, destination: Value) -> None:
+        folder = self.cwd or ""
+        path = os.path.normpath(os.path.join(folder, destination.text))
+        for copy in (path, os.path.join(path, os.path.basename(source.text))):
+            self.copies[copy] = source.text
 
     def move(self, directory: Value | None) -> None:
         """`cd`."""

@@ -37,6 +37,7 @@ _EVALUATING = frozenset(
 _PAST_FUNCTIONS = frozenset(("command", "builtin", "exec"))
 _SAME_SHELL = _PAST_FUNCTIONS | {"trap"}
 _MAX_LOOP_VALUES = 6
+_OWN_PROGRAM = re.compile(r"/proc/.+/exe")
 _NOT_KNOWN = UNKNOWN + FROM_NETWORK + SENSITIVE
 _BRACES = re.compile(f"[{{{preparing.BRACE}][^}}]*(?:,|\\.\\.)")
 _STANDARD_FOLDERS = ("", "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin")
@@ -90,6 +91,8 @@ class _Analyser:
         self._elsewhere = 0
         """Greater than 0 where functions and aliases are none: in what other programs start, another shell among it."""
         self._running: list[Stage] = []
+        self._opened: dict[str, Flow] = {}
+        """What `exec` has opened to read, by its number."""
 
     def add(
         self, argv: tuple[str, ...], findings: list[Finding], *, known: bool = True, redirection: bool = False
@@ -242,7 +245,13 @@ class _Analyser:
         text = stage.text
         words, assignments, redirects = text.simple(stage)
         values = text.fields(words)
-        given = self._redirects(text, redirects, given)
+        given = self._redirects(text, redirects, given if given.given else self._opened.get("0", given))
+        if [value.text for value in values] == ["exec"]:
+            for each in redirects:
+                if each.operator[0] == "<":
+                    number = each.descriptor or "0"
+                    sure = len(redirects) == 1 and number not in self._opened and not self._state.conditional
+                    self._opened[number] = given if sure else _SOMETHING
         declares = bool(values) and values[0].text in ("export", "declare", "typeset", "local", "readonly")
         findings: list[Finding] = []
         if declares and any(not value.known or CONVERTING.match(value.text) for value in values[1:]):
@@ -289,8 +298,16 @@ class _Analyser:
         first, arguments, argv = values[0], values[1:], tuple(map(_word, values))
         known = all(value.known for value in values)
         folder, slash, name = first.text.rpartition("/")
+        if slash and _OWN_PROGRAM.fullmatch(paths.resolve(first.text, self._state.cwd)):
+            self.add(argv, [hit("hidden-code", first.text)], known=known)  # the shell itself, as far as can be told
+            return self._run((Value("bash"), *arguments), given)
         if not first.known or first.glob or UNKNOWN in first.text:
             return self._dynamic(values, argv)
+        if name[:4] == "git-" and f"git {name[4:]}" in COMMANDS:
+            self.add(argv, [hit("unknown-command", first.text)], known=known)
+            return self._run((Value("git"), Value(name[4:]), *arguments), given)
+        if (copied := self._state.copies.get(paths.resolve(first.text, self._state.cwd))) and self._depth < MAX_DEPTH:
+            self._run_too((Value(copied), *arguments))
         output = self._named_here(first.text, arguments, argv, given, known=known)
         if output is not None and not self._may_be_a_program(first.text):
             return output
@@ -418,6 +435,8 @@ class _Analyser:
                 given = Flow(told, given=True, sensitive=SENSITIVE in told)
                 continue
             if operator in (">&", "<&") and re.fullmatch(r"\d*-?", target.text):
+                if operator == "<&" and redirect.descriptor in ("", "0") and target.text not in ("0", "-"):
+                    given = self._opened.get(target.text.rstrip("-"), _SOMETHING)
                 continue
             call = self._make_call("", (), given)
             found: list[Outcome] = []

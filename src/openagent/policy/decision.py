@@ -184,7 +184,7 @@ def _unread(unit: Unit) -> Finding | None:
     """What keeps it from being read: it may be what is never allowed, so that a jail is not enough to let it."""
     for finding in unit.findings:
         name = finding.rule.name
-        if name in ("not-understood", "hidden-code") or (name == "dynamic-danger" and not unit.known):
+        if name in ("not-understood", "hidden-code", "dynamic-danger"):
             return finding
     return None
 

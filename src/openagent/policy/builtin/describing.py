@@ -20,7 +20,7 @@ from openagent.policy.builtin.catalogue import Kind, hit, rules
 from openagent.policy.builtin.roles import Roles
 
 _FOLDER = Path(__file__).parent.parent / "commands"
-_OPTION = re.compile(r"(\*|-#|@\w[\w-]*|--?[^\s:+=]+)(=?)(?::([a-z]+))?(?:\+([a-z-]+))?")
+_OPTION = re.compile(r"(\*|\+|-#|@\w[\w-]*|--?[^\s:+=]+)(=?)(?::([a-z]+))?(?:\+([a-z-]+))?")
 _ROLES = frozenset(name for name in dir(Roles) if name[0] != "_")
 _TURNED = {
     "harmless": {"write": "text", "git_config": "text"},
@@ -35,7 +35,7 @@ _SHORTEST = len("--x")
 """Of an abbreviated option."""
 _ENDING = ("code", "rest")
 """An option with one of these takes all that follows."""
-_STARTING = ("run", "shell", "xargs", "program", "interpreter")
+_STARTING = ("arch", "tmux", "run", "shell", "xargs", "program", "interpreter")
 """From an operand with one of these on it is another command's words."""
 
 
@@ -127,7 +127,7 @@ def _compiled(entry: Description) -> Command:
         name, option = parsed[1], Option(parsed[3] or "", parsed[4] or "", bool(parsed[2]))
         if name.startswith("@"):
             options["-" + name[1:]] = option
-        elif name.startswith("--") or name in ("*", "-#"):
+        elif name.startswith("--") or name in ("*", "+", "-#"):
             options[name] = option
         else:
             options.update({"-" + letter: option for letter in name[1:]})
@@ -195,6 +195,8 @@ def read_call(call: Call) -> Given:
         if value.text == "--":
             operands.extend(values)
             break
+        if value.text[:1] == "+" and "+" in given.command.options:
+            value = replace(value, text="-" + value.text[1:])
         if value.text.startswith("-") and len(value.text) > 1:
             _option(given, value, values)
             continue
@@ -237,6 +239,8 @@ def _option(given: Given, value: Value, values: deque[Value]) -> None:
             return
         if option.role or option.attached:
             rest = text[index:].removeprefix("=") if option.attached else text[index:]
+            if rest and "+" in options:  # where a shell takes the value from is the shell's own matter
+                given.marks["hidden-code"] = text
             given.add(option, text, _taken(option, [Value(rest, value.known)] if rest else [], values))
             return
         given.add(option, text, [])

@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from openagent.bash import UNKNOWN
 from openagent.bash.values import FROM_NETWORK, Value
 from openagent.policy import paths
@@ -27,6 +29,14 @@ _BY_NAME = re.compile("-i?(?:name|path|wholename|regex)")
 _EMPTYING = frozenset(("rm", "unlink", "shred", "truncate", "mv"))
 _TOOL_MODULES = frozenset(("pip", "twine", "build", "uv", "poetry", "ruff", "coverage", "pytest", "mypy", "black"))
 _READING_MODULES = frozenset(("json.tool", "tokenize", "platform", "sysconfig", "this"))
+_SET = re.compile(r"([^\s=/-][^=/]*)=(.*)", re.DOTALL)
+"""`env` takes any name."""
+_CRON = re.compile(r"^[ \t]*(?:@\w+|(?:[\d*][^\s=]*[ \t]+){4}[^\s=]+)[ \t]+([^\n]*)$", re.MULTILINE)
+_SQLITE = re.compile(r"\.(?:sh|sy)[a-z]*\s+([^\n]*)|\.(?:r|im|o)[a-z]*\s[^\n]*?\|([^\n]*)")
+_TMUX_TELLS = re.compile(
+    r"ls|list-.*|kill-.*|capture.*|a|at|attach.*|has.*|display|display-m.*|show.*|select.*|resize.*|rename.*|detach.*"
+)
+_KEY = re.compile(r"C-\w|M-\w|Up|Down|Left|Right|Escape|Tab|BSpace|NPage|PPage")
 _SHELL_OPTION = re.compile(r"[-+][euxfnvCo]+|pipefail|errexit|nounset|xtrace|noglob|noclobber")
 Values = list[Value]
 
@@ -119,6 +129,7 @@ class Roles:
         for source in values:
             yield from self.secret([source]) or looks(self._call, source)
             for destination in self._given.roles.get("write", []):
+                self._call.state.copied(source, destination)
                 inside = f"{destination.text.rstrip('/')}/{source.text.rstrip('/').rsplit('/', 1)[-1]}"
                 if self._call.place(destination) == "workspace" and self._call.place(Value(inside)) == "protected":
                     yield hit("protected-file", inside)
@@ -166,14 +177,70 @@ class Roles:
         for value in values:
             yield hit("risky-code", value.text)
             yield from script_findings(value.text.removeprefix("exec="))
+            yield InnerScript(f'{value.text.removeprefix("exec=")} "$@"', (Value("./" + UNKNOWN, known=False),))
 
     def run(self, values: Values) -> Iterable[Outcome]:
         variables: list[str] = []
-        while values and (assignment := ASSIGNMENT.fullmatch(values[0].text)):
-            yield from assigns(assignment[1], Value(assignment[2], values[0].known))
+        while values and (assignment := _SET.fullmatch(values[0].text)):
+            yield from assigns(assignment[1], replace(values[0], text=assignment[2]))
             variables.append(assignment[1])
             values = values[1:]
         yield Inner(tuple(values), self._call.input, variables=tuple(variables))
+
+    def arch(self, values: Values) -> Iterable[Outcome]:
+        """`setarch x86_64 -R ls`: the architecture may be left out."""
+        yield from self.run(values)
+        behind = next((index for index, value in enumerate(values) if index and value.text[:1] != "-"), len(values))
+        yield from self.run(values[behind:])
+
+    def scheduled(self, values: Values) -> Iterable[Outcome]:
+        return self._from_input(lambda text: [InnerScript(text)])
+
+    def crontab(self, values: Values) -> Iterable[Outcome]:
+        if not values and not self._call.input.given:
+            return []
+        if values and values[0].text not in ("-", "/dev/stdin"):
+            return [hit("hidden-code", values[0].text)]
+        return self._from_input(lambda text: [InnerScript(line) for line in _CRON.findall(text)])
+
+    def sqlite(self, values: Values) -> Iterable[Outcome]:
+        for text in (*self._call.texts, self._call.input.text or ""):
+            for run, piped in _SQLITE.findall(text):
+                yield hit("risky-code", text)
+                yield from script_findings(run or piped)
+
+    def tmux(self, values: Values) -> Iterable[Outcome]:
+        """Its commands are parted by words that end with a semicolon."""
+        end = next((index for index, value in enumerate(values) if value.text.endswith(";")), len(values))
+        if values[end + 1 :]:
+            yield Inner((Value("tmux"), *values[end + 1 :]))
+        words = [*values[:end], *(Value(value.text[:-1], value.known) for value in values[end : end + 1])]
+        words = [word for word in words if word.text]
+        if not words or _TMUX_TELLS.fullmatch(words[0].text):
+            return
+        verb, told = words[0].text, list[Value]()
+        for before, word in itertools.pairwise(words):
+            if word.text[:1] != "-" and (told or not re.fullmatch(r"-\w*[cFnstxyeT]", before.text)):
+                told.append(word)
+        if verb.startswith("send"):
+            typed = "".join({"Enter": "\n", "C-m": "\n", "Space": " "}.get(word.text, word.text) for word in told)
+            plain = not all(_KEY.fullmatch(word.text) for word in told)
+            yield from script_findings(typed) if plain else ()
+            if plain and not typed.endswith("\n"):
+                yield hit("hidden-code", typed)  # the rest is typed later
+            return
+        yield from script_findings(" ".join(word.text for word in told))
+        yield from (InnerScript(word.text) for word in words[1:] if word not in told and " " in word.text)
+
+    def remembered(self, values: Values) -> Iterable[Outcome]:
+        """`hash -p PATH NAME`: from here on the name runs that program."""
+        for name in self._given.roles.get("text", []):
+            self._call.state.aliases[name.text] = shlex.quote(values[0].text)
+        return ()
+
+    def expanded(self, values: Values) -> Iterable[Outcome]:
+        """Words that are expanded as the shell's."""
+        return [outcome for value in values for outcome in script_findings(f"echo {value.text}")]
 
     def within(self, values: Values) -> Iterable[Outcome]:
         """`env -C`: a folder to go to before."""
@@ -278,6 +345,13 @@ class Roles:
                 return [hit("not-understood")]
             found = script_findings(values[0].text, tuple(values[2:]))
             return found if values[0].known else [*found, hit("dynamic")]
+        if (
+            values
+            and values[0].text[:1] == "/"
+            and _INPUT_FILE.fullmatch(values[0].text)
+            and not self._call.input.given
+        ):
+            return [hit("hidden-code", values[0].text)]
         if values and "stdin" not in marks and not _INPUT_FILE.fullmatch(values[0].text):
             return [_script_file(values[0])]
         positional = tuple(values) if "stdin" in marks else ()
@@ -432,7 +506,8 @@ class Roles:
 def _script_file(file: Value) -> Finding:
     if FROM_NETWORK in file.text:
         return hit("remote-code")
-    return hit("hidden-code" if file.process else "runs-code", file.text)
+    opened = file.process or (file.text[:1] == "/" and _INPUT_FILE.fullmatch(file.text))
+    return hit("hidden-code" if opened else "runs-code", file.text)
 
 
 def _filled(value: Value, placeholder: str, line: Value) -> Value:

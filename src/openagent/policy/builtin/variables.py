@@ -50,8 +50,17 @@ def assigns(name: str, value: Value) -> list[Outcome]:
     steering, harmless, _, _ = _told()
     if name in harmless or (value.known and f"{name}={value.text}" in harmless) or not steering.fullmatch(name):
         return []
+    if name.startswith("BASH_FUNC_"):
+        return [hit("steers-shell", name), InnerScript(f"f {value.text}")]
+    if value.process or name in ("BASH_CMDS", "BASH_ALIASES", "GIT_CONFIG_PARAMETERS") or _names_setting(name, value):
+        return [hit("hidden-code", name)]
     runs = value.known and (" " in value.text or _PROGRAM.search(name))
-    return [hit("steers-shell", name), *([InnerScript(value.text)] if runs else [])]
+    return [hit("steers-shell", name), *([InnerScript(value.text.lstrip("|-"))] if runs else [])]
+
+
+def _names_setting(name: str, value: Value) -> bool:
+    """One of git's, that may start something."""
+    return name.startswith("GIT_CONFIG_KEY_") and not (value.known and _told()[2].fullmatch(value.text.lower()))
 
 
 def steers(name: str) -> bool:

@@ -110,6 +110,16 @@ STARTED = (
     *("ssh -o ProxyCommand={q} host", "ssh -oProxyCommand={q} host", "scp -o ProxyCommand={q} a host:b"),
     *("rg --pre {q} y", "sort --compress-program={q} y", "scp -S {q} a host:b", "rsync -e {q} a host:b"),
     *("echo {q} | at now", "batch <<< {q}", "echo '* * * * * '{q} | crontab -", "echo '@daily '{q} | crontab"),
+    *(
+        "entr -s {q}",
+        "nodemon -x {q}",
+        "prlimit --nofile=5 {}",
+        "choom -n 5 -- {}",
+        "devbox run {}",
+        "nc -e {q} host 1",
+    ),
+    *("parallel ::: {q}", "gdb -batch -ex 'shell '{q}", "expect -c 'spawn '{q}", "npm --call={q} exec", "uname26 {}"),
+    *("exec 0<<< {q}; sh", "exec 3<<< {q}; sh 0<&3", "exec 3<<< {q}; exec <&3; sh", "exec 3<<< {q}; exec 0<&3; sh"),
     *("sqlite3 '.shell '{q}", "sqlite3 y.db '.system '{q}", "sqlite3 y.db <<< '.shell '{q}", "sqlite3 y '.once |'{q}"),
 )
 """Other ways to have a command run."""
@@ -124,7 +134,16 @@ def test_what_other_programs_start_is_held_to_the_rules(form: str) -> None:
             assert decided(around(form, command), mode, rules).kind != "allow", (form, command, mode)
 
 
-@pytest.mark.parametrize("form", ["rg --pre {} y", "sort --compress-program={} y", "scp -S {} a host:b"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "rg --pre {} y",
+        "sort --compress-program={} y",
+        "scp -S {} a host:b",
+        "GIT_EXTERNAL_DIFF={} git diff",
+        "git -c core.pager={} log",
+    ],
+)
 def test_a_program_started_on_the_side_gets_words_of_its_own(form: str) -> None:
     rules = RuleSet.merge([Rule(decision="deny", command="fly *")], [], trusted=False)
     assert decided(form.format("fly"), "full", rules).kind != "allow"

@@ -206,6 +206,11 @@ class Text:
         if more and words and redirects[-1].end_byte > words[0][0].start_byte:
             raise NotUnderstood("a redirection stands where none is expected")
         behind, rest = self.redirects(stage.redirects)
+        if words and behind and words[-1][-1].end_byte == stage.redirects[0].start_byte:
+            number = self._text(words[-1][0].start_byte, words[-1][-1].end_byte)
+            if number.isdigit():  # `0<`, of which the grammar makes a word
+                words = words[:-1]
+                behind[0] = replace(behind[0], descriptor=number)
         return [*more, *words, *rest], assignments, [*found, *behind]
 
     def redirects(self, nodes: Iterable[Node]) -> tuple[list[Redirect], list[Word]]:

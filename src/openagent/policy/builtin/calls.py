@@ -109,6 +109,11 @@ def looks(call: Call, target: Value) -> list[Outcome]:
     return [hit("reads-outside", target.text)] if outside else []
 
 
+def started(program: str) -> InnerScript:
+    """It gets words of its own, which nobody knows."""
+    return InnerScript(f'{program} "$@"', (Value("./" + UNKNOWN, known=False),))
+
+
 def script_findings(text: str, positional: tuple[Value, ...] = ()) -> list[Outcome]:
     """Shell text that is run; where it holds unknown pieces, what could be known of it is looked at as well."""
     if FROM_NETWORK in text:

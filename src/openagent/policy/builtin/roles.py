@@ -11,7 +11,17 @@ from msgspec.structs import replace
 from openagent.bash import UNKNOWN
 from openagent.bash.values import FROM_NETWORK, Value
 from openagent.policy import paths
-from openagent.policy.builtin.calls import Call, Inner, InnerScript, Outcome, looks, reads, script_findings, writes
+from openagent.policy.builtin.calls import (
+    Call,
+    Inner,
+    InnerScript,
+    Outcome,
+    looks,
+    reads,
+    script_findings,
+    started,
+    writes,
+)
 from openagent.policy.builtin.catalogue import Finding, hit
 from openagent.policy.builtin.output import static_output
 from openagent.policy.builtin.programs import awk_findings, code_findings, sed_findings
@@ -177,7 +187,7 @@ class Roles:
         for value in values:
             yield hit("risky-code", value.text)
             yield from script_findings(value.text.removeprefix("exec="))
-            yield InnerScript(f'{value.text.removeprefix("exec=")} "$@"', (Value("./" + UNKNOWN, known=False),))
+            yield started(value.text.removeprefix("exec="))
 
     def run(self, values: Values) -> Iterable[Outcome]:
         variables: list[str] = []

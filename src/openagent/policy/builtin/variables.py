@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from openagent.bash.values import Value
-from openagent.policy.builtin.calls import InnerScript, Outcome
+from openagent.policy.builtin.calls import InnerScript, Outcome, started
 from openagent.policy.builtin.catalogue import hit
 
 _FILE = Path(__file__).with_name("variables.toml")
@@ -54,8 +54,9 @@ def assigns(name: str, value: Value) -> list[Outcome]:
         return [hit("steers-shell", name), InnerScript(f"f {value.text}")]
     if value.process or name in ("BASH_CMDS", "BASH_ALIASES", "GIT_CONFIG_PARAMETERS") or _names_setting(name, value):
         return [hit("hidden-code", name)]
+    text = value.text.lstrip("|-")
     runs = value.known and (" " in value.text or _PROGRAM.search(name))
-    return [hit("steers-shell", name), *([InnerScript(value.text.lstrip("|-"))] if runs else [])]
+    return [hit("steers-shell", name), *([InnerScript(text), started(text)] if runs and text else [])]
 
 
 def _names_setting(name: str, value: Value) -> bool:
@@ -77,4 +78,4 @@ def setting(key: str, value: Value) -> list[Outcome]:
     text = value.text.removeprefix("!")
     if key.lower().startswith("alias.") and not value.text.startswith("!"):
         text = "git " + text
-    return [hit("steers-shell", key), *([InnerScript(text)] if text else [])]
+    return [hit("steers-shell", key), *([InnerScript(text), started(text)] if text else [])]

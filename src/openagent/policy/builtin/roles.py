@@ -83,12 +83,12 @@ def _deleted(call: Call, target: Value, *, recursive: bool, chosen: bool) -> str
 def _holds_history(call: Call, target: Value) -> bool:
     """Also a folder that the repository is in, and a pattern that may mean it."""
     repository = call.workspace.rstrip("/") + "/.git"
-    history = (repository, f"{repository}/*", f"{repository}/objects", f"{repository}/refs")
+    history = tuple(f"{repository}{below}" for below in ("", "/objects", "/objects/*", "/refs"))
     for folder in call.state.folders:
         resolved = paths.resolve(target.text, folder or call.workspace)
         if resolved.endswith(UNKNOWN + "/.git") or paths.is_inside(repository, resolved):
             return True
-        if any(resolved == each or paths.globs_meet(resolved, each) for each in history):
+        if any(paths.globs_meet(resolved, each) for each in history):
             return True
     return False
 

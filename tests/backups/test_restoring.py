@@ -294,9 +294,9 @@ def test_undo_goes_on_with_checkpoints_in_the_backup_and_says_when_they_are_miss
         def undone(home: str, backup: str) -> str:
             other = Machine(tmp_path, sim, {"OPENAGENT_HOME": str(tmp_path / home)})
             assert other.run("backup", "restore", backup).returncode == 0
-            told = other.run("undo", session).stdout
+            told = other.run("undo", session)
             other.run("stop")
-            return told
+            return told.stdout + told.stderr
 
         told = undone("bare", without)
         assert "the checkpoints of this session are not in this home" in told

@@ -28,7 +28,7 @@ def bare(tmp_path: Path) -> Generator[Bare, None, None]:
 def test_run_without_a_model_says_in_a_sentence_what_to_do(bare: Bare) -> None:
     ran = bare.run("run", "hi")
     assert (ran.returncode, ran.stdout) == (5, "")
-    assert ran.stderr == f"openagent: {NO_MODEL}\n"
+    assert ran.stderr.startswith(f"openagent: {NO_MODEL} Retry: `openagent retry ")
     told = json.loads(bare.run("run", "--json", "hi").stdout)
     assert told["error"]["code"] == "model_not_found"
 

@@ -43,4 +43,4 @@ def test_the_turn_of_a_killed_daemon_is_recovered_by_its_next_life_and_left_alon
     assert two.run("sessions", "show", session).returncode == 1
     shown = one.json("sessions", "show", session)
     assert "interrupted" in json.dumps(shown)
-    assert [info["status"] for info in two.json("sessions", "list")["sessions"]] == ["idle"]
+    assert [info["status"] for info in two.json("sessions", "list")["sessions"]] == ["interrupted"]

@@ -100,9 +100,9 @@ async def test_grants_rewinds_and_the_end_of_a_session_are_in_it_and_outlive_the
         await ask(client, SessionUndo, session=session, turn=1, conversation=True)
         await ask(client, SessionDelete, session=session)
         seen = await rows(client, session=session)
-        told = ["session", "message", "permission", "grant", "decision", "command", "rewind", "session"]
+        told = ["session", "message", "grant", "permission", "decision", "command", "rewind", "session"]
         assert [row.kind for row in seen] == told
-        answered, grant, decision, rewind = seen[2], seen[3], seen[4], seen[6]
+        grant, answered, decision, rewind = seen[2], seen[3], seen[4], seen[6]
         assert (answered.detail["decision"], answered.detail["scope"]) == ("allow", "session")
         assert (grant.subject, grant.detail["scope"], grant.detail["by"]) == ("touch a", "session", "me")
         assert (decision.detail["decision"], decision.detail["rule"]) == ("allow", "answer:me")

@@ -145,7 +145,7 @@ def test_the_last_session_is_told_on_leaving_and_all_tabs_come_back_here(tmp_pat
             seen.tmux("respawn-pane", "-k")  # and nothing said
             seen.until_shown("1 new session ○", "earlier first, second", "/reopen opens")
             seen.press("C-d")
-            seen.until_shown("is dead")
+            seen.until(lambda: seen.tmux("list-panes", "-F", "#{pane_dead}").strip() == "1")
             seen.tmux("respawn-pane", "-k")
             seen.until_shown("1 new session ○", "earlier first, second", "/reopen opens")
             seen.write("/reopen")

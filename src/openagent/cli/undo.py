@@ -100,6 +100,8 @@ async def _turn_with(client: Client, session: str, paths: Sequence[str], turn: i
     changing = [*(each.turn for each in turns), *(review.repository if git_state else ())]
     if not changing:
         also = " or to the repository" if git_state else ""
+        if review.missing:
+            raise OpenAgentError("not_found", review.missing)
         raise OpenAgentError("not_found", f"Session {session} has no changes to files{also} left to undo.")
     first = turn or max(changing)
     for path in paths:

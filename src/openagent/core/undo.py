@@ -123,7 +123,10 @@ class Undo:
 
     async def review(self, turn: int | None, path: str) -> Review:
         """What the session wrote and did not take back, by turn, and what others wrote since; or one file of it."""
-        return await self._writes.review(self._session.workspace, self._session.id, turn, path)
+        review = await self._writes.review(self._session.workspace, self._session.id, turn, path)
+        if not review.turns and not path and await self._wrote_elsewhere(turn or 1):
+            return msgspec.structs.replace(review, missing=_NOT_HERE)
+        return review
 
     # The way back
 

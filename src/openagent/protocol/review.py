@@ -49,6 +49,8 @@ class Review(Struct, frozen=True, omit_defaults=True):
     """By who it was."""
     repository: list[int] = []
     """Turns that changed the repository's HEAD, branches, index or objects, the first one first."""
+    missing: str = ""
+    """Why nothing is known of what turns changed, although they did."""
 
 
 class Reverted(Struct, frozen=True, omit_defaults=True):

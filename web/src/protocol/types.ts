@@ -3069,6 +3069,7 @@ export interface Review {
   turns?: ReviewedTurn[]
   others?: OthersChanges[]
   repository?: number[]
+  missing?: string
 }
 
 /** Take back what a session did to one file, or some hunks of it. What others wrote stays; where that cannot be done nothing is changed. */

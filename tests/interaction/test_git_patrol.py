@@ -126,7 +126,7 @@ async def test_whoever_makes_armed_repositories_one_after_another_is_stopped_and
             for part in message.parts
             if isinstance(part, NotePart)
         ]
-    assert len(list(workspace.iterdir())) < 1000
+    assert len(list(workspace.iterdir())) < 100
     assert any(isinstance(event, ErrorRaised) and "was stopped" in event.error.message for event in said)
     assert any("was stopped" in text for text in noted), noted
     for made in workspace.iterdir():

@@ -238,8 +238,10 @@ class OpenJails:
         return False
 
     def stop(self, place: Path) -> None:
-        for standing in _around_place(place):
-            standing.stop()
+        """Also of those in which the place has its walls by now: what was done before is what they are stopped for."""
+        for standing in tuple(_standing):
+            if _is_inside(place, standing.workspace):
+                standing.stop()
 
 
 def _around_place(place: Path) -> list[Standing]:

@@ -233,7 +233,7 @@ it('undoes what the preview said, says the same number, and offers the way back'
   expect(existsSync(at('docs/notes.md'))).toBe(false)
   await page.getByRole('button', { name: 'Bring it back' }).click()
   await page.getByText('The rewind was taken back.').waitFor()
-  expect(existsSync(at('docs/notes.md'))).toBe(true)
+  await expect.poll(() => existsSync(at('docs/notes.md'))).toBe(true)
 })
 
 it('marks the files that run outside the sandbox wherever they are shown', async () => {

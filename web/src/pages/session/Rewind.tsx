@@ -117,8 +117,9 @@ function Form({ conversation, turn, choose, close }: Props) {
         </Button>
         <Button
           loading={busy}
-          disabled={!talk && !(files && chosen.length > 0)}
-          onClick={() => void rewind()}
+          // Not while the files are looked up: a button that is disabled cannot take the focus.
+          disabled={!talk && !(files && (changes.isLoading || chosen.length > 0))}
+          onClick={() => !changes.isLoading && void rewind()}
           data-autofocus
         >
           Rewind

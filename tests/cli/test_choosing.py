@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from devtools.simulator import ThreadedSimulator
+from openagent.client.sources import server_at
 
 from ..models.ollama import ollama
 from .machine import Bare
@@ -87,9 +88,15 @@ def test_login_takes_the_address_of_a_model_server(tmp_path: Path, path: str) ->
         said = machine.run("login", sim.base_url + path)
         port = sim.base_url.rpartition(":")[2]
         assert said.returncode == 0, said.stderr
-        assert f"server-{port}/served-model answers from now on." in said.stdout + said.stderr
+        assert f"localhost-{port}/served-model answers from now on." in said.stdout + said.stderr
         assert machine.run("run", "hi").stdout == "Hello.\n"
         assert machine.run("stop").returncode == 0
+
+
+def test_two_servers_never_share_a_name() -> None:
+    addresses = ["10.0.0.1:8000", "10.0.0.2:8000", "http://gpu.office:8000/v1", "gpu.home:8000", "gpu.home", "[::1]:80"]
+    names = [server_at(address)[0] for address in addresses]
+    assert names == ["10-0-0-1-8000", "10-0-0-2-8000", "gpu-office-8000", "gpu-home-8000", "gpu-home", "localhost-80"]
 
 
 def test_an_address_where_nothing_answers_is_named_whole(bare: Bare) -> None:

@@ -57,18 +57,17 @@ def url_to_keep(server: LocalServer) -> str:
 
 
 def server_at(address: str) -> tuple[str, str]:
-    """A name for the model server at an address that somebody typed, and its URL."""
+    """A name for the model server at an address that somebody typed, and its URL. Another host or port is another name:
+    to add one server must not replace another."""
     url = address if "://" in address else f"http://{address}"
     parts = urlsplit(url)
     host = parts.hostname or ""
-    word = re.sub(r"[^a-z0-9]+", "-", host.partition(".")[0]).strip("-")
-    if not word or word.isdigit():
-        word = "server"
     try:
         port = parts.port
     except ValueError:  # no number; the daemon says that this is no address
         port = None
-    return (f"{word}-{port}" if port else word)[:40], url
+    word = "localhost" if host in ("127.0.0.1", "::1") else re.sub(r"[^a-z0-9]+", "-", host).strip("-") or "server"
+    return (f"{word[:33]}-{port}" if port else word[:40]), url
 
 
 def _key(key: FoundKey) -> Source:

@@ -115,10 +115,9 @@ class EgressProxy:
         self._closed = False
 
     async def serve(self, listening: socket.socket) -> None:
-        server = await asyncio.start_server(self._handle, sock=listening, limit=_HEAD_LIMIT)
-        if self._closed:
-            server.close()
+        server = await asyncio.start_server(self._handle, sock=listening, limit=_HEAD_LIMIT, start_serving=False)
         self._servers.append(server)
+        await self._start(server)
 
     async def forward(self, listening: socket.socket, port: int) -> None:
         """A port of the jail's loopback that is this machine's own."""
@@ -134,7 +133,15 @@ class EgressProxy:
             await self._attended(writer, to_the_host())
             through.discard(writer)
 
-        self._forwarded[port] = await asyncio.start_server(handle, sock=listening)
+        self._forwarded[port] = await asyncio.start_server(handle, sock=listening, start_serving=False)
+        await self._start(self._forwarded[port])
+
+    async def _start(self, server: asyncio.Server) -> None:
+        """One that is known already, so that closing finds it even if its start is cancelled."""
+        if self._closed:
+            server.close()
+        else:
+            await server.start_serving()
 
     @property
     def forwarded(self) -> list[int]:

@@ -72,7 +72,11 @@ class PortOpener:
             self._connected(loop).send(asked)
             async with asyncio.timeout(_PATIENCE_S):
                 return await future
+        except asyncio.CancelledError:
+            _close(future)
+            raise
         except (OSError, TimeoutError) as problem:
+            _close(future)
             raise OpenAgentError("jail_error", f"The jail's network could not be opened: {problem}.") from None
 
     def warm_up(self) -> None:
@@ -148,3 +152,9 @@ class PortOpener:
         if not self._held and self._line is not None:
             self._helper.kill()
             self._lost(asyncio.get_running_loop())
+
+
+def _close(future: asyncio.Future[socket.socket]) -> None:
+    """The socket that came just as whoever had asked for it stopped waiting."""
+    if future.done() and not future.cancelled() and not future.exception():
+        future.result().close()

@@ -120,7 +120,9 @@ async def test_the_first_git_status_after_a_hostile_session_runs_nothing(tmp_pat
     assert open_still == []
     assert [PLOTS[int(name)].name for name in os.listdir(canaries)] == []
     for name in ("a gitlink", "a new repository", "a bare repository in a subfolder", "a clone with settings"):
-        assert any("core.fsmonitor" in message for message in told[name]), name
+        # A busy machine may stop the plot at its first setting, before it comes to the other.
+        settings = ("core.fsmonitor", "core.worktree")
+        assert any(setting in message for setting in settings for message in told[name]), (name, told[name])
 
 
 async def test_a_repository_whose_name_is_no_text_is_disarmed_and_told_of(tmp_path: Path) -> None:

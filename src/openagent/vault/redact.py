@@ -1,6 +1,6 @@
 """Masks secrets in any text: values that are known, and strings that have the shape of a key.
 
-Literal searches find the places where a key could begin; patterns run at those places only.
+Cheap searches find the places where a key could begin; patterns run at those places only.
 """
 
 import logging
@@ -12,26 +12,45 @@ MASK = "[redacted]"
 SHORTEST = 6
 """Shorter values would mask ordinary words."""
 
-_KEY_BEGINNINGS = (
-    *("sk-", "AIza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "xox", "AKIA", "ASIA", "ya29."),
-    *("glpat-", "hf_", "eyJ", "-----BEGIN"),
+_HEX, _LETTERS, _WORD, _BASE64 = "[A-Fa-f0-9]", "[A-Za-z0-9]", "[A-Za-z0-9_-]", "[A-Za-z0-9+/=_-]"
+_AFTER_PREFIXES = {
+    f"{_LETTERS}{{10,}}": "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ FLWSECK_TEST-",
+    f"{_LETTERS}{{20,}}": "ghp_ gho_ ghu_ ghs_ ghr_ fw_ NRAK- NRII- API- ntn_ jina_ sbp_ napi_ sm_aat_ sm_pat_ sm_sat_",
+    f"{_LETTERS}{{24,}}": "hf_ api_org_ whsec_ p8e- r8_ secret_",
+    f"{_LETTERS}{{32,}}": "gsk_ npm_ pplx- csk- pnu_ rdme_ lin_api_ lin_oauth_ ico- CLOJARS_ "
+    "dp.pt. dp.st. dp.ct. dp.sa.",
+    f"{_HEX}{{32,}}": "dop_v1_ doo_v1_ dor_v1_ shpat_ shpca_ shppa_ shpss_ pul- glptt- rubygems_ sntryu_ key- "
+    "shippo_live_ shippo_test_ sgp_ e2b_",
+    f"{_WORD}{{10,}}": "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-",
+    f"{_WORD}{{16,}}": "sk- glpat- gldt- glft- glffct- glimt- glagent- gloas- glrt- glsoat- glcbt- ya29. GOCSPX- "
+    "sq0atp- sq0csp- nvapi- tvly- lsv2_pt_ lsv2_sk_ PMAK- figd_ pypi- AGE-SECRET-KEY-",
+    f"{_WORD}{{20,}}": "github_pat_ xai- pscale_tkn_ pscale_oauth_ pscale_pw_ duffel_live_ duffel_test_ HRKU- fio-u-",
+    f"{_WORD}{{40,}}": "tk-us- fo1_ sha256~ v1.0- hvs. hvb. hvr. xkeysib- xsmtpsib-",
+    f"{_BASE64}{{40,}}": "fm1a_ fm1r_ fm2_ glc_ glsa_ sntrys_ ops_",
+    r"[\w-]{16,}\.[\w-]{16,}": "SG. dt0c01.",
+    f"{_LETTERS}{{8}}_{_LETTERS}{{20,}}": "re_",
+}
+"""What follows a prefix that ends with a separator, in keys and tokens of many services."""
+_PREFIXES = {prefix: re.compile(rest) for rest, several in _AFTER_PREFIXES.items() for prefix in several.split()}
+_BY_TAIL = {prefix[-3:]: [each for each in _PREFIXES if each[-3:] == prefix[-3:]] for prefix in _PREFIXES}
+_SEPARATOR = re.compile(r"[-_.~](?=[A-Za-z0-9_+/=-]{10})")
+"""Every such prefix ends with one: a single search finds all places where the rest of a key could begin."""
+
+_WHOLE = tuple(
+    re.compile(pattern, re.DOTALL)
+    for pattern in (
+        r"A(?:(?:KIA|SIA|BIA|CCA)[0-9A-Z]{16}|Iza[A-Za-z0-9_-]{30,}|KCp[A-Za-z0-9]{60,}|BSK[A-Za-z0-9+/]{100,}"
+        r"|TATT3[A-Za-z0-9_=-]{100,})",
+        r"E(?:Z[AT]K[A-Za-z0-9]{50,}|AA[ACM][A-Za-z0-9_-]{22,})",
+        r"LTAI[A-Za-z0-9]{20}",
+        r"GR1348941[A-Za-z0-9_-]{16,}",
+        r"SK[0-9a-f]{32}",
+        r"dapi[0-9a-f]{32}",
+        r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+    )
 )
-_KEY = re.compile(
-    r"(?<![A-Za-z0-9])(?:"
-    r"sk-[A-Za-z0-9_-]{16,}"
-    r"|AIza[A-Za-z0-9_-]{30,}"
-    r"|gh[pousr]_[A-Za-z0-9]{20,}"
-    r"|github_pat_[A-Za-z0-9_]{20,}"
-    r"|xox[a-z]-[A-Za-z0-9-]{10,}"
-    r"|(?:AKIA|ASIA)[0-9A-Z]{16}"
-    r"|ya29\.[A-Za-z0-9_-]{16,}"
-    r"|glpat-[A-Za-z0-9_-]{16,}"
-    r"|hf_[A-Za-z0-9]{24,}"
-    r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"
-    r")"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
-    re.DOTALL,
-)
+"""Keys without a separator. Each begins with a literal, which makes the search a fast one."""
 
 _AFTER_SCHEME = re.compile(r"\s+([A-Za-z0-9._~+/=-]{8,})")
 _AFTER_LABEL = re.compile(r"[\"']?\s*[:=]\s*[\"']?([^\s\"'&,;]{6,})")
@@ -65,10 +84,14 @@ class Redactor:
 
 
 def _shaped_spans(text: str) -> Iterator[tuple[int, int]]:
-    for beginning in _KEY_BEGINNINGS:
-        for at in _places(text, beginning):
-            if match := _KEY.match(text, at):
-                yield match.span()
+    for separator in _SEPARATOR.finditer(text):
+        rest = separator.end()
+        for prefix in _BY_TAIL.get(text[rest - 3 : rest], ()):
+            at = rest - len(prefix)
+            if text.startswith(prefix, at) and _begins_at(text, at) and (match := _PREFIXES[prefix].match(text, rest)):
+                yield at, match.end()
+    for pattern in _WHOLE:
+        yield from (match.span() for match in pattern.finditer(text) if _begins_at(text, match.start()))
     lowered = text.lower()
     if len(lowered) != len(text):  # A few letters grow when lowered, and places would no longer agree.
         lowered = _NON_ASCII.sub("?", text).lower()
@@ -76,6 +99,11 @@ def _shaped_spans(text: str) -> Iterator[tuple[int, int]]:
         for at in _places(lowered, label):
             if match := value.match(text, at + len(label)):
                 yield match.span(1)
+
+
+def _begins_at(text: str, at: int) -> bool:
+    """A word: not the middle of `task-force`."""
+    return at >= 0 and not (at and text[at - 1].isalnum())
 
 
 def _places(text: str, part: str) -> Iterator[int]:

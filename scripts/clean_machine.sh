@@ -10,7 +10,7 @@ shift
 mirror=${MIRROR:-$(sed -n 's/^URIs: *//p' /etc/apt/sources.list.d/*debian* 2>/dev/null | head -1)}
 base=$PWD/build/machines/$suite
 # `make` cannot install system packages for an ordinary user, who is told to. This is what somebody who listens has.
-packages=python3,python3-venv,make,git,ca-certificates,passwd,procps,bubblewrap,ripgrep,tmux,chromium,redis-server
+packages=python3,python3-venv,make,git,ca-certificates,passwd,procps,curl,bubblewrap,ripgrep,tmux,chromium,redis-server
 
 if [ ! -e "$base/.complete" ]; then
     echo "clean machine: making $suite"

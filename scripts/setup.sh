@@ -118,7 +118,7 @@ system_packages=(bwrap:bubblewrap rg:ripgrep git:git)
 packages=(requirements/build.txt requirements/runtime.txt)
 if [ "$purpose" = dev ]; then
     packages+=(requirements/dev.txt)
-    system_packages+=(tmux:tmux dockerd:docker.io chromium:chromium redis-server:redis-server)
+    system_packages+=(curl:curl tmux:tmux dockerd:docker.io chromium:chromium redis-server:redis-server)
 fi
 install_packages "${packages[@]}"
 # The `openagent` script that an old pip writes imports `re`: 10 ms on every call.

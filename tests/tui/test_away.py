@@ -1,11 +1,13 @@
 """Daemons elsewhere, lost connections, and two programs on one session."""
 
+import asyncio
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from openagent.client import Client, connect
 from openagent.client.elsewhere import web_socket_url
 from openagent.client.reconnect import Link
 from openagent.protocol.errors import OpenAgentError
@@ -72,6 +74,44 @@ async def test_a_lost_web_socket_is_shown_mended_and_nothing_is_lost_or_doubled(
         await seen.until_shown("first", "second", "third")
         assert [seen.screen().count(word) for word in ("first", "second", "third")] == [2, 1, 1]
         assert "connection lost" not in seen.screen()
+
+
+async def test_a_daemon_that_stops_answering_is_told_of_and_what_was_sent_arrives(tmp_path: Path) -> None:
+    goes_on, over = asyncio.Event(), asyncio.Event()
+    goes_on.set()
+
+    async def pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(1 << 16):
+            await goes_on.wait()
+            writer.write(data)
+        writer.close()
+        await writer.wait_closed()
+
+    async with screens(tmp_path, [{"text": "as if nothing had been"}]) as seen:
+        socket = str(tmp_path / "between.sock")
+
+        async def between(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            to_daemon = await asyncio.open_unix_connection(str(seen.house.daemon.place.socket))
+            await asyncio.gather(pipe(reader, to_daemon[1]), pipe(to_daemon[0], writer))
+            over.set()
+
+        async def open_(may_start: bool) -> Client:
+            return await connect(socket=socket, name="tui", interactive=True, auto_start=False, env={})
+
+        server = await asyncio.start_unix_server(between, socket)
+        link = Link(open_, pulse=0.05)
+        other = OpenAgent(link, Wanted(seen.session), str(seen.house.workspace), {"HOME": str(tmp_path)})
+        async with server:
+            async with other.run_test(size=(100, 30)) as pilot:
+                await seen.until(lambda: other.view.follows)
+                goes_on.clear()
+                await seen.until(lambda: "The daemon has not answered for" in picture(other))
+                await pilot.press("h", "i", "enter")
+                goes_on.set()
+                await seen.until(lambda: "as if nothing had been" in picture(other))
+                await seen.until(lambda: "has not answered" not in picture(other))
+            await link.close()
+            await over.wait()
 
 
 async def test_two_programs_on_one_session_show_the_same(tmp_path: Path) -> None:

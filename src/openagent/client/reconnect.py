@@ -11,6 +11,8 @@ from openagent.client.client import Client, ConnectionLost
 from openagent.protocol.daemon import Ping
 from openagent.protocol.errors import OpenAgentError
 
+PULSE = 5.0
+"""Seconds between two signs of life, and within which one is due."""
 FIRST_WAIT, LONGEST_WAIT, LONGEST_WAIT_HERE = 0.25, 4.0, 1.0
 PATIENCE_AT_START = 15.0
 """Seconds within which a daemon that is stopping is gone."""
@@ -20,16 +22,18 @@ Open = Callable[[bool], Awaitable[Client]]
 
 
 class Trouble(NamedTuple):
-    """There is no connection."""
+    """There is no connection, or nobody answers."""
 
     problem: str
     """Why."""
     again_at: float = 0.0
     """When it is tried again, on the monotonic clock; 0: it is being tried."""
+    silent_since: float = 0.0
+    """There is a connection, and since then no answer: the daemon is stopped, or very busy."""
 
 
 class Link:
-    def __init__(self, open_: Open, *, remote: str = "") -> None:
+    def __init__(self, open_: Open, *, remote: str = "", pulse: float = PULSE) -> None:
         self.trouble: Trouble | None = None
         """What is wrong with the connection right now."""
         self.on_trouble: Callable[[Trouble | None], None] = lambda _trouble: None
@@ -38,6 +42,7 @@ class Link:
         self._may_start = True
         self.remote = remote
         """The other machine that the daemon works on: its files are not ours."""
+        self._pulse = pulse
         self._open = open_
         self._client: Client | None = None
         self._lost = False
@@ -104,6 +109,20 @@ class Link:
                 wait = min(2 * wait, LONGEST_WAIT if self.remote else LONGEST_WAIT_HERE)
             self._tell(None)
 
+    async def watch(self) -> None:
+        """Tells of a daemon that takes what is sent and does not answer."""
+        while True:
+            await asyncio.sleep(self._pulse)
+            if self._client is None or self._lost:
+                continue
+            client, since = self._client, time.monotonic()
+            answer = asyncio.create_task(_answers(client))
+            while not (await asyncio.wait({answer}, timeout=self._pulse))[0]:
+                if self.trouble is None:
+                    self._tell(Trouble("", silent_since=since))
+            if self.trouble is not None and self.trouble.silent_since:
+                self._tell(None)
+
     def _tell(self, trouble: Trouble | None) -> None:
         self.trouble = trouble
         self.on_trouble(trouble)
@@ -124,3 +143,8 @@ async def why_lost(client: Client) -> OpenAgentError:
     except OpenAgentError as problem:
         return problem
     return ConnectionLost()
+
+
+async def _answers(client: Client) -> None:
+    with suppress(OpenAgentError):  # a lost connection is made anew elsewhere
+        await client.request(Ping(id=client.next_id()))

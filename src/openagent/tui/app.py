@@ -243,6 +243,7 @@ class OpenAgent(App[None]):
             return
         self.link.on_trouble = self._connection_changed
         self.run_worker(self._mend(), group="mend")
+        self.run_worker(self.link.watch(), group="watch")
         self._began = True
         self.views[0].jail = self.jail
         if sessions:
@@ -402,7 +403,7 @@ class OpenAgent(App[None]):
     def _connection_changed(self, trouble: Trouble | None) -> None:
         self._banner.show(trouble)
         for view in self.views:
-            view.status.offline(trouble is not None)
+            view.status.offline(trouble is not None and not trouble.silent_since)
 
     # Keys
 

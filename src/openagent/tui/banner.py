@@ -1,4 +1,4 @@
-"""That the connection is lost, when it is tried again and that it is back: above whatever is shown, on every tab."""
+"""A line above every tab: the connection is lost and when it is tried again, the daemon is silent, or all is well."""
 
 import time
 
@@ -28,6 +28,7 @@ class Banner(Static):
         self._timer: Timer | None = None
 
     def show(self, trouble: Trouble | None) -> None:
+        was_silent = self._trouble is not None and self._trouble.silent_since > 0
         self._trouble = trouble
         if self._timer is not None:
             self._timer.stop()
@@ -35,7 +36,8 @@ class Banner(Static):
         self.set_class(trouble is not None, "lost")
         self.set_class(trouble is None, "back")
         if trouble is None:
-            self.update("● Connected again. Nothing was lost.")
+            back = "The daemon answers again" if was_silent else "Connected again"
+            self.update(f"● {back}. Nothing was lost.")
             self._timer = self.set_timer(SHOWN_BACK, self._hide)
         else:
             self._count_down()
@@ -45,7 +47,12 @@ class Banner(Static):
         self.remove_class("shown")
 
     def _count_down(self) -> None:
-        if self._trouble is not None:
+        if self._trouble is None:
+            return
+        if since := self._trouble.silent_since:
+            silent = time.monotonic() - since
+            self.update(f"● The daemon has not answered for {silent:.0f} s. What you send waits until it does.")
+        else:
             left = self._trouble.again_at - time.monotonic()
             again = f"trying again in {left:.0f} s" if left >= 1 else "trying again …"
             self.update(Content(f"● connection lost, {again} {one_line(self._trouble.problem, 200)}"))

@@ -650,7 +650,7 @@ class SessionView(Rows):
             self.run_worker(self._send(text, event.images, event.shown), group="send")
 
     async def _send(self, text: str, images: list[ImagePart], shown: str) -> None:
-        if self._link.trouble is not None:
+        if (trouble := self._link.trouble) is not None and not trouble.silent_since:
             self._link.try_now()
             self.prompt.text = self.prompt.text or shown
             self.notify("Not sent yet: the connection is lost. It stays in the input.", severity="warning")

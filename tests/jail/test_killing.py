@@ -155,6 +155,33 @@ async def test_when_the_daemon_dies_its_jails_die_with_it(
     assert await gone_within(f"openagent-shell-{daemon.pid}-", 5)
 
 
+@needs_bwrap
+async def test_a_daemon_that_sees_no_process_of_another_leaves_its_folders(workspace: Path):
+    """Two containers may share their memory without seeing each other's processes."""
+    program = (
+        "import asyncio, sys; from pathlib import Path\n"
+        "from openagent.jail.host import HostJail\n"
+        "async def main():\n"
+        "    shell = await HostJail().open('s', Path(sys.argv[1]))\n"
+        "    await shell.run('true')\n"
+        "    print('ready', flush=True)\n"
+        "    sys.stdin.readline()\n"
+        "    print((await shell.run('echo still here')).stdout)\n"
+        "    await shell.close()\n"
+        "asyncio.run(main())"
+    )
+    apart = ("unshare", "-rpf", "--mount-proc")
+    run = (sys.executable, "-c", program, str(workspace))
+    late = ("bash", "-c", '(:); (:); (:); "$@"; exit', "later")  # a process number that means nobody to the other
+    pipe = subprocess.PIPE
+    with subprocess.Popen((*apart, *late, *run), stdin=pipe, stdout=pipe, text=True) as one:
+        assert one.stdout is not None
+        assert one.stdout.readline() == "ready\n"
+        with subprocess.Popen((*apart, *run), stdin=pipe, stdout=pipe, text=True) as other:
+            assert other.communicate("\n")[0] == "ready\nstill here\n\n"
+        assert one.communicate("\n")[0] == "still here\n\n"
+
+
 async def test_a_command_cannot_take_the_daemon_down_with_it(workspace: Path):
     shell = await HostJail().open("session", workspace)
     result = await shell.run("kill -9 -$$; kill -9 0; sleep 5", timeout=60)

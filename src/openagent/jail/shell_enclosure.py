@@ -7,6 +7,7 @@ one command left behind is reachable from the next, whichever shell runs it.
 import asyncio
 import atexit
 import contextlib
+import fcntl
 import functools
 import os
 import shutil
@@ -103,9 +104,7 @@ class Enclosure(ABC):
         self._loop = asyncio.get_running_loop()
         self.private = inner_pipes is not None
         """Its /tmp and its processes are its own, and are gone with it."""
-        self.outer_pipes = Path(
-            tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=_swept(parent) if parent else _pipes_parent())
-        )
+        self.outer_pipes, self._ours = _own_folder(_swept(parent) if parent else _pipes_parent())
         self.inner_pipes = inner_pipes or str(self.outer_pipes)
         self._pidfd: int | None = None
         self.pid = 0
@@ -236,7 +235,11 @@ class Enclosure(ABC):
             listener()
         for fd in list(self._late):
             self._close_late(fd)
+        self._remove_pipes()
+
+    def _remove_pipes(self) -> None:
         shutil.rmtree(self.outer_pipes, ignore_errors=True)
+        os.close(self._ours)
 
     def read_late(self, fd: int, log: Log | None) -> None:
         """Goes on reading the pipe of a finished command for the processes it left behind, so that they can live."""
@@ -282,7 +285,7 @@ class ProcessEnclosure(Enclosure):
         try:
             self._process = self._spawn()
         except OSError as problem:
-            shutil.rmtree(self.outer_pipes, ignore_errors=True)
+            self._remove_pipes()
             raise OpenAgentError(
                 "jail_error", f"The jail could not be started: {problem.strerror}.", hint=_ASK_DOCTOR
             ) from problem
@@ -370,15 +373,38 @@ def _swept(parent: str) -> str:
     """What a killed daemon left there is removed."""
     for leftover in Path(parent).glob(f"{_PREFIX}*"):
         owner = leftover.name.removeprefix(_PREFIX).partition("-")[0]
-        if owner.isdigit() and not is_running(int(owner)):
+        if owner.isdigit() and not is_running(int(owner)) and not _is_held(leftover):
             shutil.rmtree(leftover, ignore_errors=True)
     return parent
+
+
+def _own_folder(parent: str) -> tuple[Path, int]:
+    """A folder and its lock, by which daemons that see no process of each other (in containers that share their memory)
+    know that it is in use."""
+    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=parent))
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return folder, lock
+
+
+def _is_held(folder: Path) -> bool:
+    try:
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:  # it is gone, or somebody else's
+        return True
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
 
 
 @functools.cache
 def unreadable_file() -> Path:
     """What is seen in a jail in place of a secret."""
-    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=_pipes_parent()))
+    folder, _ = _own_folder(_pipes_parent())  # held for as long as the daemon lives
     file = folder / UNREADABLE
     file.touch()
     file.chmod(0)

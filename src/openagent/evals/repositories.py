@@ -75,12 +75,23 @@ def _from_clone(clone: Path, base_commit: str, place: Path) -> None:
         assert exported.stderr is not None
         try:
             with tarfile.open(fileobj=exported.stdout, mode="r|") as archive:
-                archive.extractall(place, filter="tar")
+                _extract(archive, place)
         except tarfile.TarError:
             pass
         said = exported.stderr.read().decode(errors="replace").strip()
     if exported.returncode:
         raise OpenAgentError("not_found", f"{clone} has no commit {base_commit}: {said}.")
+
+
+def _extract(archive: tarfile.TarFile, place: Path) -> None:
+    """Nothing outside `place`. Python 3.11.0 to 3.11.3, Debian 12's among them, have no filter for that."""
+    if hasattr(tarfile, "tar_filter"):
+        archive.extractall(place, filter="tar")
+        return
+    for member in archive:
+        if not (place / member.name).parent.resolve().is_relative_to(place.resolve()):
+            raise tarfile.TarError(f"{member.name} leads out of the archive")
+        archive.extract(member, place)
 
 
 def _unpack(archive: Path, place: Path) -> None:
@@ -90,7 +101,7 @@ def _unpack(archive: Path, place: Path) -> None:
     beside.mkdir(parents=True)
     try:
         with tarfile.open(archive) as packed:
-            packed.extractall(beside, filter="tar")
+            _extract(packed, beside)
     except (OSError, tarfile.TarError) as problem:
         raise OpenAgentError("invalid_argument", f"{archive} cannot be unpacked: {problem}.") from None
     within = list(beside.iterdir())

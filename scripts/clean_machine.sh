@@ -62,10 +62,13 @@ KEPT=$KEPT unshare --mount --pid --fork --kill-child bash -euc '
     mount --bind "$root" "$root"
     mount -t proc proc "$root/proc"
     mount --rbind /dev "$root/dev"
+    mount -t tmpfs tmpfs "$root/dev/shm"
     mount -t tmpfs tmpfs "$root/run"
     cd "$root"
     mkdir -p .old
     pivot_root . .old
     umount --lazy /.old
-    exec su --login newcomer ${KEPT:+--whitelist-environment="$KEPT"} -s /bin/bash -c "cd openagent && python3 --version && exec \"\$@\"" -- sh "$@"
+    # No exec: this bash takes in what daemons leave behind, as the first process of a machine does.
+    su --login newcomer ${KEPT:+--whitelist-environment="$KEPT"} -s /bin/bash -c "cd openagent && python3 --version && exec \"\$@\"" -- sh "$@"
+    exit $?
 ' sh "$root" "$@" </dev/null

@@ -1,6 +1,7 @@
 """Leaving the jail for what is no host: folders outside, ports of the machine, the container engine, credentials."""
 
 import asyncio
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,6 +119,7 @@ async def test_a_port_of_this_machine_becomes_the_jails_own(tmp_path: Path):
             assert "Connection refused" in closed.text
 
 
+@pytest.mark.skipif(shutil.which("ssh-agent") is None, reason="there is no ssh on this machine")
 async def test_the_container_engine_and_credentials_are_opened_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     person = tmp_path / "person"
     person.mkdir()

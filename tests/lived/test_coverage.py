@@ -49,8 +49,8 @@ async def test_a_part_of_the_house_is_lived_in(tmp_path: Path, part: str) -> Non
 
 @pytest.mark.timeout(600)  # alone, it takes the whole tour
 async def test_every_tool_op_and_event_is_met(tmp_path: Path) -> None:
-    for part in set(PARTS) - TAKEN:
-        await take(part, tmp_path / part)
+    for number, part in enumerate(set(PARTS) - TAKEN):
+        await take(part, tmp_path / str(number))  # the path of a socket has to be short
     changing = {op.tag for op in ALL_OPS if op.changes}
     assert sorted(changing - TRAIL) == [], "ops that change something and left no row in the audit trail"
     ops = {op.tag for op in ALL_OPS}

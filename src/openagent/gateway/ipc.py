@@ -165,7 +165,7 @@ def _listen(path: Path) -> socket.socket:
         listener.close()
         raise OpenAgentError(
             "config_error",
-            f"The socket {path} cannot be made: {problem.strerror}.",
+            f"The socket {path} cannot be made: {problem.strerror or problem}.",
             hint="Choose another with --ipc-socket, or another OPENAGENT_HOME.",
         ) from None
     finally:

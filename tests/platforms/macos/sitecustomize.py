@@ -28,6 +28,15 @@ for _name in [name for name in dir(select) if name.lower().startswith("epoll")]:
 
 import socket  # noqa: E402
 
+if importlib.util.find_spec("ctypes.macholib") is None:  # Debian leaves out what only macOS needs
+
+    def dyld_find(name, executable_path=None, env=None):
+        raise ValueError(f"dylib {name} could not be found")
+
+    sys.modules["ctypes.macholib"] = types.ModuleType("ctypes.macholib")
+    sys.modules["ctypes.macholib.dyld"] = types.ModuleType("ctypes.macholib.dyld")
+    sys.modules["ctypes.macholib.dyld"].dyld_find = dyld_find
+
 NAMES = {
     os: """
         O_PATH O_TMPFILE O_DIRECT O_LARGEFILE O_NOATIME O_RSYNC pidfd_open P_PIDFD PIDFD_NONBLOCK memfd_create eventfd

@@ -1,6 +1,7 @@
 """Writes docs/command-reference.md, every command with its options, from the commands themselves: `--write`, or
 `--check` that it is current."""
 
+import inspect
 import re
 import sys
 from collections.abc import Iterator
@@ -55,8 +56,14 @@ def _about(found: click.Command, above: click.Context, name: str) -> str:
     """A command of the first level says what it does in its line of the list; all else in its own help."""
     if above.parent is None and not found.help:
         return next(entries[name].help for entries in GROUPS.values() if name in entries) + "."
-    paragraphs = [each for each in (found.help or "").split("\n\n") if not each.startswith("\b")]
-    return "\n\n".join(" ".join(each.split()) for each in paragraphs)
+    # Python cleans docstrings itself from 3.13 on.
+    paragraphs = inspect.cleandoc(found.help or "").split("\n\n")
+    return "\n\n".join(_as_it_stands(each) if each.startswith("\b") else " ".join(each.split()) for each in paragraphs)
+
+
+def _as_it_stands(paragraph: str) -> str:
+    lines = paragraph.removeprefix("\b").strip("\n")
+    return f"```text\n{lines}\n```"
 
 
 def _arguments(found: click.Command, context: click.Context) -> Iterator[str]:

@@ -87,6 +87,31 @@ def test_files_that_run_outside_the_sandbox_are_marked(fresh: Machine) -> None:
     assert f"  Makefile  ({mark})" in fresh.run("revert", "Makefile").stdout
 
 
+def test_files_that_git_ignores_are_one_line_until_they_are_asked_for(fresh: Machine) -> None:
+    git(fresh.workspace, "init", "-q")
+    (fresh.workspace / ".gitignore").write_text("__pycache__/\n.envrc\n")
+    names = [f"__pycache__/{name}.pyc" for name in "abcd"]
+    script = [shell(f"mkdir __pycache__ && echo more | tee {' '.join(names)} app.py .envrc"), {"text": "ok"}]
+    fresh.turn("write", script=script)
+    line = f"4 ignored files (+4 −0): {', '.join(names[:3])}, …"
+    assert fresh.run("diff", "--names").stdout.splitlines() == [
+        "A .envrc  +1 −0  (runs outside the sandbox: direnv or environment)",
+        "A app.py  +1 −0",
+        "2 files changed, +2 −0",
+        f"{line}  (--ignored shows them)",
+    ]
+    shown = fresh.run("diff", "--ignored").stdout.splitlines()
+    assert shown[-5:] == [
+        f"A {names[3]}  +1 −0  (ignored by git)",
+        "@@ -0,0 +1 @@",
+        "+more",
+        "2 files changed, +2 −0",
+        line,
+    ]
+    assert shown.index("A app.py  +1 −0") < shown.index("A __pycache__/a.pyc  +1 −0  (ignored by git)")
+    assert [file["ignored"] for file in fresh.json("diff")["files"]] == [False, *[True] * 4, False]
+
+
 def test_redo_needs_no_id_and_revert_takes_the_session_first(fresh: Machine) -> None:
     session = fresh.turn("write", script=[wrote("a.txt"), wrote("b.txt"), {"text": "ok"}])
     assert "There is nothing to redo" in fresh.run("redo").stderr

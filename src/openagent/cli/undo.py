@@ -226,8 +226,9 @@ async def _reverted(words: Sequence[str], hunks: list[int], turn: int | None) ->
 @session_argument("[SESSION]", required=False)
 @click.option("--turn", type=click.IntRange(min=1), metavar="N", help="Only what this turn changed.")
 @click.option("--names", is_flag=True, help="Only which files.")
+@click.option("--ignored", is_flag=True, help="Also what changed in files that git ignores, at the end.")
 @as_json
-def diff(session: str | None, turn: int | None, names: bool, as_json: bool) -> None:
+def diff(*, session: str | None, turn: int | None, names: bool, ignored: bool, as_json: bool) -> None:
     """Show what a session, or one turn of it, changed in its workspace; what others changed is left out.
 
     Without SESSION, the newest session in this folder.
@@ -236,7 +237,7 @@ def diff(session: str | None, turn: int | None, names: bool, as_json: bool) -> N
     if as_json:
         print_json(changes)
     else:
-        show_changes(changes.files, nothing="It has changed nothing.", only_names=names)
+        show_changes(changes.files, nothing="It has changed nothing.", only_names=names, ignored_too=ignored)
 
 
 async def _changes(session: str, turn: int | None) -> Changes:

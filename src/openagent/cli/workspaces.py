@@ -95,14 +95,15 @@ def create(
 @command("diff", "openagent workspaces diff attempt-1a2b3c")
 @click.argument("copy", metavar="COPY")
 @click.option("--names", is_flag=True, help="Only which files.")
+@click.option("--ignored", is_flag=True, help="Also what changed in files that git ignores, at the end.")
 @as_json
-def diff(copy: str, names: bool, as_json: bool) -> None:
+def diff(copy: str, *, names: bool, ignored: bool, as_json: bool) -> None:
     """Show what a copy has changed since it was made or last merged."""
     changes = ask_daemon(WorkspacesDiff(id="-", copy=copy))
     if as_json:
         print_json(changes)
     else:
-        show_changes(changes.files, nothing="It has changed nothing.", only_names=names)
+        show_changes(changes.files, nothing="It has changed nothing.", only_names=names, ignored_too=ignored)
 
 
 @command("merge", "openagent workspaces merge attempt-1a2b3c")

@@ -33,6 +33,9 @@ class ChangedFile(Struct, frozen=True, omit_defaults=True):
     """Why it may have been somebody else's; empty when it was surely the session's."""
     runs_outside: str = ""
     """What runs it later outside the sandbox, such as "git hook"; empty: nothing that is known."""
+    ignored: bool = False
+    """The workspace's git ignores it, and nothing that is known runs it outside the sandbox: it is shown after the
+    others, folded."""
 
 
 class Changes(Struct, frozen=True):

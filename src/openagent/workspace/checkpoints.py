@@ -17,6 +17,7 @@ from openagent.protocol.undo import ChangedFile
 from openagent.workspace.apply import Apply
 from openagent.workspace.diffs import tree_changes
 from openagent.workspace.git import BlobReader
+from openagent.workspace.ignored import Ignored
 from openagent.workspace.repository_restore import restore_repository
 from openagent.workspace.scan import Limits
 from openagent.workspace.snapshots import Snapshots, real_workspace, safe_name
@@ -59,7 +60,7 @@ class GitCheckpoints:
             now = after or store.take().tree.hex()
             with BlobReader(store.directory) as reader:
                 trees = store.files_tree(reader, before), store.files_tree(reader, now)
-            return tree_changes(store.directory, *trees)
+            return tree_changes(store.directory, *trees, Ignored(store.directory, store.workspace))
 
         return await self.exclusively(store, work)
 

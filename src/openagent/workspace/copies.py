@@ -30,6 +30,7 @@ from openagent.workspace.copying import (
 from openagent.workspace.diffs import tree_changes
 from openagent.workspace.git import BlobReader
 from openagent.workspace.git_guard import Disarmed, GitGuard, NoJails
+from openagent.workspace.ignored import Ignored
 from openagent.workspace.merge import Plan, folder_of, nodes_of, plan_merge, text_merger
 from openagent.workspace.merge_settled import settle, version_of
 from openagent.workspace.quota import enforce, measure
@@ -169,7 +170,8 @@ class WorkspaceCopies:
             theirs = self._files(store, record.copy)
             with BlobReader(store.directory) as reader:
                 base = store.files_tree(reader, _base_tree(store, copy))
-            return tree_changes(store.directory, base, write_trees(store.objects, theirs.root).hex())
+            now = write_trees(store.objects, theirs.root).hex()
+            return tree_changes(store.directory, base, now, Ignored(store.directory, Path(record.copy.path)))
 
         return await self._checkpoints.exclusively(store, work)
 

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from openagent.plugins.runs_outside import runs_outside
 from openagent.protocol.undo import ChangedFile
 from openagent.workspace.git import private_environment, require_git, run_git
+from openagent.workspace.ignored import Ignored
 from openagent.workspace.tree import shown
 
 MAX_PATCH = 64 << 10
@@ -22,7 +23,7 @@ class _Change(NamedTuple):
 
 
 def tree_changes(
-    git_dir: Path, before: str, after: str, *, patches: bool = True, longest: int = MAX_PATCH
+    git_dir: Path, before: str, after: str, ignored: Ignored, *, patches: bool = True, longest: int = MAX_PATCH
 ) -> list[ChangedFile]:
     """Patches of up to `longest` bytes each."""
     changes = _raw(run_git(git_dir, [*_OPTIONS, "--raw", "-z", before, after]).stdout)
@@ -30,10 +31,13 @@ def tree_changes(
         return []
     counts = _counts(run_git(git_dir, [*_OPTIONS, "--numstat", "-z", before, after]).stdout)
     found = _patches(git_dir, before, after) if patches else []
+    unseen = ignored.among([path for change in changes for path in (change.path, change.old_path) if path])
     result: list[ChangedFile] = []
     for number, change in enumerate(changes):
         added, removed = counts.get(change.path, ("0", "0"))
         patch = found[number] if number < len(found) else b""
+        outside = runs_outside(shown(change.path)) if change.status != "D" else ""
+        folded = not outside and change.path in unseen and (not change.old_path or change.old_path in unseen)
         result.append(
             ChangedFile(
                 path=shown(change.path),
@@ -43,7 +47,8 @@ def tree_changes(
                 patch=_whole_lines(patch, longest).decode("utf-8", "replace"),
                 old_path=shown(change.old_path),
                 binary=added == "-",
-                runs_outside=runs_outside(shown(change.path)) if change.status != "D" else "",
+                runs_outside=outside,
+                ignored=folded,
                 cut=len(patch) > longest or (patches and number >= len(found)),
             )
         )

@@ -3,18 +3,12 @@
 Git is asked what is ignored only when a workspace has outgrown the budget since it was last asked.
 """
 
-import os
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
-from openagent.workspace.git import run_git
 from openagent.workspace.scan import SPECIAL, Index, Limits, Scan
 from openagent.workspace.tree import Folder, count_files, walk_files
 
 _GROWTH = 1.25
-_PATIENCE = 60
-"""Seconds. It reads the workspace, where there may be what never ends."""
 OVER_BUDGET = "ignored, and over the budget for ignored files"
 
 IgnoredPaths = Callable[[], list[bytes]]
@@ -65,26 +59,3 @@ def _folder(root: Folder, path: bytes) -> Folder | None:
 
 def _size(folder: Folder) -> int:
     return sum(entry.size for _, entry in walk_files(folder))
-
-
-def ignored_paths(git_dir: Path, workspace: Path) -> list[bytes]:
-    """By the workspace's own `.gitignore` files and exclude list; files its repository tracks do not count."""
-    arguments = ["ls-files", "--others", "--ignored", "--directory", "-z", "--exclude-per-directory=.gitignore"]
-    excludes = workspace / ".git" / "info" / "exclude"
-    if excludes.is_file() and not excludes.is_symlink():
-        arguments.append(f"--exclude-from={excludes}")
-    extra = {"GIT_WORK_TREE": str(workspace), "GIT_INDEX_FILE": str(_index_of(workspace, git_dir))}
-    command = ["-c", "core.bare=false", "-C", os.fsencode(workspace), *arguments]
-    try:
-        listing = run_git(git_dir, command, extra=extra, timeout=_PATIENCE)
-    except subprocess.TimeoutExpired:  # then nothing is left out
-        return []
-    return [path for path in listing.stdout.split(b"\0") if path]
-
-
-def _index_of(workspace: Path, git_dir: Path) -> Path:
-    """A split index refers to a file beside it, which the private repository does not have: then none is used."""
-    index = workspace / ".git" / "index"
-    if index.is_file() and not any((workspace / ".git").glob("sharedindex.*")):
-        return index
-    return git_dir / "no-index"

@@ -14,6 +14,7 @@ from openagent.protocol.undo import ChangedFile
 from openagent.workspace.diffs import MAX_PATCH, MAX_PATCHES, tree_changes, whole_patch
 from openagent.workspace.git import BlobReader
 from openagent.workspace.hunks import hunks_of, without
+from openagent.workspace.ignored import Ignored
 from openagent.workspace.journal import OTHERS, Entry, Write, writes_of
 from openagent.workspace.merge import MergeText, text_merger
 from openagent.workspace.states import Change, Draft, State, state_at
@@ -42,25 +43,27 @@ def review_of(trail: Trail, session: str, turn: int | None, path: str = "") -> R
     by_turn: dict[int, list[Write]] = {}
     for write in standing:
         by_turn.setdefault(write.turn, []).append(write)
+    ignored = Ignored(trail.store.directory, trail.store.workspace)
+    ignored.among({write.change.path for write in standing})  # together: it is looked at turn by turn
     with BlobReader(trail.store.directory) as reader:
         merge_text = text_merger(trail.store.objects, reader)
         turns = [
-            ReviewedTurn(number, _files(trail, _made(by_turn[number], merge_text), patches=False))
+            ReviewedTurn(number, _files(trail, _made(by_turn[number], merge_text), ignored, patches=False))
             for number in sorted(by_turn)[-MOST_TURNS:]
         ]
         made = _made(standing if turn is None else by_turn.get(turn, []), merge_text)
     if path:
-        made = _one(trail, made, path)
+        made = _one(trail, made, ignored, path)
     last = {write.change.path: write.change.after for write in standing}
     others = {shown(path) for path, after in last.items() if state_at(trail.root, path) != after}
     files = [
         msgspec.structs.replace(each, file=msgspec.structs.replace(each.file, others=each.file.path in others))
-        for each in _files(trail, made, patches=True, longest=MAX_PATCHES if path else MAX_PATCH)
+        for each in _files(trail, made, ignored, patches=True, longest=MAX_PATCHES if path else MAX_PATCH)
     ]
     if path:
         return Review(files)
     since = entries[0].at if entries else 0
-    others_since = _others(trail, session, since) if entries else []
+    others_since = _others(trail, session, since, ignored) if entries else []
     moved = sorted({entry.turn for entry in repository_moves(entries, 0)})
     return Review(files, [each for each in turns if each.files], others_since, moved)
 
@@ -77,25 +80,28 @@ def _made(writes: Sequence[Write], merge_text: MergeText) -> dict[bytes, _Made]:
     return found
 
 
-def _one(trail: Trail, made: Mapping[bytes, _Made], path: str) -> dict[bytes, _Made]:
+def _one(trail: Trail, made: Mapping[bytes, _Made], ignored: Ignored, path: str) -> dict[bytes, _Made]:
     """What makes up one changed file: where it was renamed, its old name belongs to it."""
-    file = next((each.file for each in _files(trail, made, patches=False) if each.file.path == path), None)
+    file = next((each.file for each in _files(trail, made, ignored, patches=False) if each.file.path == path), None)
     return {name: each for name, each in made.items() if file and shown(name) in (file.path, file.old_path)}
 
 
-def _files(trail: Trail, made: Mapping[bytes, _Made], *, patches: bool, longest: int = MAX_PATCH) -> list[ReviewedFile]:
+def _files(
+    trail: Trail, made: Mapping[bytes, _Made], ignored: Ignored, *, patches: bool, longest: int = MAX_PATCH
+) -> list[ReviewedFile]:
     states = {path: (each.before, each.after) for path, each in made.items()}
     named = {shown(path): each for path, each in made.items()}
     shared = {shown(path): why for path, each in made.items() for write in each.writes if (why := write.shared)}
     return [
         ReviewedFile(msgspec.structs.replace(file, shared=shared.get(file.path, "")), _version(file, named))
-        for file in _compared(trail, states, patches=patches, longest=longest)
+        for file in _compared(trail, states, ignored, patches=patches, longest=longest)
     ]
 
 
 def _compared(
     trail: Trail,
     states: Mapping[bytes, tuple[State | None, State | None]],
+    ignored: Ignored,
     *,
     patches: bool = True,
     longest: int = MAX_PATCH,
@@ -106,7 +112,7 @@ def _compared(
             if state is not None and state.kind != "folder":
                 draft.put(path, state)
     trees = [write_trees(trail.store.objects, draft.root).hex() for draft in drafts]
-    return tree_changes(trail.store.directory, trees[0], trees[1], patches=patches, longest=longest)
+    return tree_changes(trail.store.directory, trees[0], trees[1], ignored, patches=patches, longest=longest)
 
 
 def _version(file: ChangedFile, made: Mapping[str, _Made]) -> str:
@@ -115,7 +121,7 @@ def _version(file: ChangedFile, made: Mapping[str, _Made]) -> str:
     return hashlib.sha256(msgspec.json.encode((file.path, was, here.after))).hexdigest()[:16]
 
 
-def _others(trail: Trail, session: str, since: int) -> list[OthersChanges]:
+def _others(trail: Trail, session: str, since: int, ignored: Ignored) -> list[OthersChanges]:
     found: list[OthersChanges] = []
     for other in trail.journal.sessions():
         if other == session:
@@ -128,7 +134,7 @@ def _others(trail: Trail, session: str, since: int) -> list[OthersChanges]:
                     changes[change.path] = first, change.after
         left = {path: sides for path, sides in changes.items() if sides[0] != sides[1]}
         told = dict(sorted(left.items())[:MOST_OTHERS])
-        if files := _compared(trail, told):
+        if files := _compared(trail, told, ignored):
             name = "" if other == OTHERS else other
             found.append(OthersChanges(files, name, more=len(left) - len(told)))
     return sorted(found, key=lambda each: each.session != "")
@@ -161,7 +167,7 @@ def revert(trail: Trail, part: Part, found: Found) -> Restored:
 
 
 def _asked_for(trail: Trail, made: Mapping[bytes, _Made], part: Part) -> ChangedFile:
-    files = _files(trail, made, patches=False)
+    files = _files(trail, made, Ignored(trail.store.directory, trail.store.workspace), patches=False)
     asked = next((each for each in files if each.file.path == part.path), None)
     if asked is None:
         raise OpenAgentError(

@@ -19,7 +19,8 @@ from openagent.plugins.workspace import Checkpoint, CheckpointKind
 from openagent.protocol.errors import OpenAgentError
 from openagent.workspace.git import BlobReader, require_git
 from openagent.workspace.git_state import passed_over, repository_of
-from openagent.workspace.large_ignored import fit_budget, ignored_paths
+from openagent.workspace.ignored import ignored_paths
+from openagent.workspace.large_ignored import fit_budget
 from openagent.workspace.objects import Objects, TreeItem
 from openagent.workspace.scan import Index, Limits, Scan, ignore_rules, load_index, save_index
 from openagent.workspace.tree import (

@@ -14,10 +14,11 @@ from pathlib import Path
 from openagent.filesystem.beneath import opened_folder, opened_root
 from openagent.protocol.errors import OpenAgentError
 from openagent.workspace.git_state import passed_over, repository_of
+from openagent.workspace.ignored import ignored_paths
 from openagent.workspace.inotify import Unwatchable
 from openagent.workspace.journal import OTHERS, Journal
 from openagent.workspace.kept_objects import KeptObjects, kept_objects
-from openagent.workspace.large_ignored import fit_budget, ignored_paths
+from openagent.workspace.large_ignored import fit_budget
 from openagent.workspace.old_checkpoints import fill_journal
 from openagent.workspace.scan import (
     CHANGING,

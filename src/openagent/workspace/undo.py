@@ -14,6 +14,7 @@ from openagent.protocol.undo import ChangedFile
 from openagent.workspace.apply import Apply
 from openagent.workspace.diffs import tree_changes
 from openagent.workspace.git import BlobReader
+from openagent.workspace.ignored import Ignored
 from openagent.workspace.journal import Entry, Write, writes_of
 from openagent.workspace.merge import text_merger
 from openagent.workspace.repository_restore import restore_repository
@@ -260,13 +261,14 @@ def changes_of(trail: Trail, session: str, turn: int | None, *, since: bool = Fa
                 for draft, state in ((old, before), (new, after)):
                     if state is not None and state.kind != "folder":
                         draft.put(path, state)
-    trees = [_tree(trail, draft.root) for draft in (old, new)]
+    before, after = _tree(trail, old.root), _tree(trail, new.root)
     last = {write.change.path: write for write in writes if not write.taken_by}
     others = {shown(path) for path, write in last.items() if state_at(trail.root, path) != write.change.after}
     shared = {shown(path): why for path, some in by_path.items() for write in some if (why := write.shared)}
+    ignored = Ignored(trail.store.directory, trail.store.workspace)
     return [
         msgspec.structs.replace(change, others=change.path in others, shared=shared.get(change.path, ""))
-        for change in tree_changes(trail.store.directory, *trees)
+        for change in tree_changes(trail.store.directory, before, after, ignored)
     ]
 
 

@@ -385,6 +385,7 @@ export interface ChangedFile {
   others?: boolean
   shared?: string
   runs_outside?: string
+  ignored?: boolean
 }
 
 /** Files that changed. */

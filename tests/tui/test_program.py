@@ -15,7 +15,7 @@ from openagent.tui.said import Said
 
 from ..cli.machine import Machine
 from ..cli.pseudo_terminal import Terminal
-from ..interaction.doing import ask, call, write
+from ..interaction.doing import ask, call, shell, write
 from .screens import screens
 
 pytestmark = pytest.mark.anyio
@@ -146,6 +146,43 @@ async def test_files_that_run_outside_the_sandbox_are_marked_in_the_diff_and_bef
         await seen.pilot.press("q")
         await seen.write("/rewind")
         await seen.until_shown("A .envrc +1 −0  runs outside the sandbox: direnv or environment")
+
+
+async def test_files_that_git_ignores_are_one_line_of_the_diff_until_it_is_opened(tmp_path: Path) -> None:
+    script = [write("__pycache__/a.pyc", "compiled\n"), write("app.py", "made\n"), {"text": "written"}]
+    async with screens(tmp_path, script) as seen:
+        (seen.house.workspace / ".gitignore").write_text("__pycache__/\n")
+        await seen.write("make it")
+        await seen.until_shown("written")
+        await seen.until_idle()
+        await seen.write("/diff")
+        line = "1 ignored file (+1 −0): __pycache__/a.pyc"
+        await seen.until_shown("Changed: 1 file +1 −0", "+ made", f"▸ {line}  Enter opens it")
+        assert "compiled" not in seen.screen()
+        await seen.pilot.press("enter")
+        await seen.until_shown("+ made", "+ compiled", f"▾ {line}  Enter closes it")
+        await seen.pilot.click(".fold", offset=(4, 0))
+        await seen.until_shown("+ made", f"▸ {line}")
+        await seen.until(lambda: "compiled" not in seen.screen())
+        await seen.pilot.press("q")
+        await seen.write("/rewind")
+        await seen.until_shown("A app.py +1 −0", f"{line}  /diff 1 opens")
+        assert "A __pycache__/a.pyc" not in seen.screen()
+
+
+async def test_a_change_without_lines_is_named_in_the_diff(tmp_path: Path) -> None:
+    command = "touch empty.py; chmod +x run.sh; mv old.txt new.txt; printf '\\0' > logo.bin"
+    async with screens(tmp_path, [shell(command), {"text": "written"}]) as seen:
+        (seen.house.workspace / "run.sh").write_text("run\n")
+        (seen.house.workspace / "old.txt").write_text("text\n" * 20)
+        await seen.write("make it")
+        await seen.until_shown("written")
+        await seen.until_idle()
+        await seen.write("/diff")
+        await seen.until_shown("empty.py (new file)", "logo.bin (new file)", "renamed from old.txt")
+        await seen.until_shown("run.sh", "only its rights changed")
+        assert "file mode" not in seen.screen()
+        assert "Binary files" not in seen.screen()
 
 
 async def test_files_and_commands_are_completed(tmp_path: Path) -> None:

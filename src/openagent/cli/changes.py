@@ -20,7 +20,7 @@ def show_changes(
     others, ignored = apart(files)
     for file in (*others, *(ignored if ignored_too else ())):
         say(paint(_heading(file), BOLD))
-        if not only_names:
+        if not only_names and not file.binary:
             _show_patch(file)
     if others:
         added, removed = sum(file.added for file in others), sum(file.removed for file in others)

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 _TAB = 4
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
-_FOR_MACHINES = ("index ", "old mode ", "new mode ", "similarity index ", "rename from ", "rename to ", "\\ No newline")
+_FOR_MACHINES = (
+    *("index ", "old mode ", "new mode ", "new file mode ", "deleted file mode "),
+    *("similarity index ", "rename from ", "rename to ", "\\ No newline"),
+)
 _NOTHING = "/dev/null"
 _BOTH_NUMBERS = 60
 """Columns from which the old and the new line numbers both have their place."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from textual.content import Content
 
 from openagent.client import Client
+from openagent.client.ignored import apart, in_one_line
 from openagent.client.text import ago, clean, one_line, outside
 from openagent.protocol.conversation import MessagesPage
 from openagent.protocol.grants import Grant, GrantsList
@@ -247,18 +248,25 @@ def changes(client: Current, session: str, width: int, *, tinted: bool) -> Previ
         changed = await client().request(SessionChanges(id=client().next_id(), session=session, turn=int(turn)))
         if not changed.files:
             return Content.styled("This turn changed no files.", "$foreground-muted")
+        files, ignored = apart(changed.files)
         blocks = [
             Content("\n").join(
                 [
-                    Content.styled(clean(f"{f.status} {f.path} +{f.added} −{f.removed}{_note(f)}"), "bold"),
-                    coloured(f.patch, width, tinted=tinted, headed=False),
+                    Content.styled(clean(f"{f.status} {f.path} {_size(f)}{_note(f)}"), "bold"),
+                    coloured("" if f.binary else f.patch, width, tinted=tinted, headed=False),
                 ]
             )
-            for f in changed.files
+            for f in files
         ]
+        if ignored:
+            blocks.append(Content.styled(f"{in_one_line(ignored)}  /diff {turn} opens them", "$foreground-muted"))
         return Content("\n").join(blocks)
 
     return preview
+
+
+def _size(file: ChangedFile) -> str:
+    return "binary" if file.binary else f"+{file.added} −{file.removed}"
 
 
 def _note(file: ChangedFile) -> str:

@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from openagent.client.diff import looks_like_diff
 from openagent.client.text import clean, one_line
-from openagent.tui.clicks import Hints
+from openagent.tui.clicks import Hints, clickable
 from openagent.tui.diff import DiffView
 from openagent.tui.keys import Keys
 
@@ -45,6 +45,7 @@ class Pager(ModalScreen[str | None]):
     DEFAULT_CSS = """
     Pager { background: $background; }
     Pager > .title { height: 1; padding: 0 1; background: $surface; text-style: bold; }
+    Pager > .fold { height: auto; padding: 0 1; background: $surface; }
     Pager > .answers { height: auto; max-height: 40%; padding: 0 1; background: $surface; }
     Pager > .keys { height: 1; padding: 0 1; background: $surface; color: $text-muted; }
     Pager > DiffView { height: 1fr; padding: 0 0 0 1; }
@@ -57,6 +58,7 @@ class Pager(ModalScreen[str | None]):
         keys: Keys,
         *,
         path: str = "",
+        folded: tuple[str, str] = ("", ""),
         answers: Content | None = None,
         answered_by: Collection[str] = (),
     ) -> None:
@@ -66,11 +68,23 @@ class Pager(ModalScreen[str | None]):
         self._answers = answers
         self._answered_by = answered_by
         """Keys, as they are typed."""
-        self._view = DiffView(text, path=path) if path or looks_like_diff(text) else Lines(text)
+        self._path = path
+        self._text = text
+        self._headline, self._inside = folded
+        """What is only shown when it is opened, and the line that says so."""
+        self._opened = False
+        self._fold = Hints(markup=False, classes="fold")
+        self._view = self._view_of(text)
+
+    def _view_of(self, text: str) -> "DiffView | Lines":
+        return DiffView(text, path=self._path) if self._path or looks_like_diff(text) else Lines(text)
 
     def compose(self) -> ComposeResult:
         yield Static(one_line(self._title), markup=False, classes="title")
         yield self._view
+        if self._headline:
+            self._show_fold()
+            yield self._fold
         if self._answers is not None:
             yield Hints(self._answers, markup=False, classes="answers")
         labels = f"{self._keys.label('pager_next')} next page · {self._keys.label('pager_quit')} closes"
@@ -79,6 +93,23 @@ class Pager(ModalScreen[str | None]):
     def on_mount(self) -> None:
         self._view.can_focus = True
         self._view.focus()
+
+    def _show_fold(self) -> None:
+        sign, does = ("▾", "closes") if self._opened else ("▸", "opens")
+        line = Content.assemble(f"{sign} {self._headline}", (f"  Enter {does} it", "$foreground-muted"))
+        self._fold.update(clickable(line, "screen.fold"))
+
+    async def action_fold(self) -> None:
+        self._opened = not self._opened
+        self._show_fold()
+        parts = [self._text, self._inside if self._opened else ""]
+        closed, self._view = self._view, self._view_of("\n".join(part for part in parts if part))
+        place = closed.virtual_size.height if self._opened else closed.scroll_offset.y
+        await closed.remove()
+        await self.mount(self._view, before=self._fold)
+        self._view.can_focus = True
+        self._view.focus()
+        self.call_after_refresh(self._view.scroll_to, y=place, animate=False)
 
     def action_answer(self, key: str) -> None:
         self.dismiss(key)
@@ -93,6 +124,8 @@ class Pager(ModalScreen[str | None]):
             self.dismiss(None)
         elif event.key in self._keys.keys_of("pager_next") | {"pagedown"}:
             self._view.scroll_page_down(animate=False)
+        elif event.key == "enter" and self._headline:
+            self.run_worker(self.action_fold(), exclusive=True, group="fold")
         elif event.key in ("b", "pageup"):
             self._view.scroll_page_up(animate=False)
         elif event.key in ("j", "k", "down", "up"):

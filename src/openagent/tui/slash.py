@@ -12,6 +12,7 @@ from msgspec.structs import asdict
 from textual.app import SuspendNotSupported
 
 from openagent.client import agents_file
+from openagent.client.ignored import apart, in_one_line
 from openagent.client.text import clean, cost, one_line, outside
 from openagent.client.turns import newest_turn_with_changes
 from openagent.protocol.context import ContextCollect
@@ -131,17 +132,34 @@ async def diff(app: "OpenAgent", turn: str) -> None:
     if not changed.files:
         app.notify(f"{'This turn' if turn else 'This session'} changed no file.", markup=False)
         return
-    added, removed = sum(file.added for file in changed.files), sum(file.removed for file in changed.files)
-    files = f"{len(changed.files)} file{'s' * (len(changed.files) > 1)}"
-    text = "\n".join(_marked(file) for file in changed.files)
-    app.push_screen(Pager(f"Changed: {files} +{added} −{removed}", text, app.keys))
+    files, ignored = apart(changed.files)
+    added, removed = sum(file.added for file in files), sum(file.removed for file in files)
+    title = f"Changed: {len(files)} file{'s' * (len(files) != 1)} +{added} −{removed}"
+    text, folded = ("\n".join(_marked(file) for file in some) for some in (files, ignored))
+    app.push_screen(Pager(title, text, app.keys, folded=(in_one_line(ignored) if ignored else "", folded)))
 
 
 def _marked(file: ChangedFile) -> str:
     """With its mark between its name and its first lines."""
-    text = file.patch.rstrip("\n") or f"{file.status} {file.path}"
-    head, hunk, rest = text.partition("\n@@")
-    return f"{head}\n! {outside(file.runs_outside)}{hunk}{rest}" if file.runs_outside else text
+    text = file.patch.rstrip("\n")
+    head, hunk, rest = (text if "\n@@" in text else _without_lines(file)).partition("\n@@")
+    mark = f"\n! {outside(file.runs_outside)}" if file.runs_outside else ""
+    return f"{head}{mark}{hunk}{rest}"
+
+
+def _without_lines(file: ChangedFile) -> str:
+    """Named as the others are: of these git writes no such header."""
+    old = "/dev/null" if file.status == "A" else f"a/{file.old_path or file.path}"
+    new = "/dev/null" if file.status == "D" else f"b/{file.path}"
+    if file.binary:
+        note = "binary"
+    elif file.cut:
+        note = "too much to be shown here"
+    elif file.status == "R":
+        note = f"renamed from {file.old_path}"
+    else:
+        note = "only its rights changed" if file.status == "M" else "empty"
+    return f"--- {old}\n+++ {new}\n{note}"
 
 
 async def undo(app: "OpenAgent", given: str) -> None:

@@ -37,6 +37,14 @@ const SCRIPT = {
         { text: 'Built.' },
       ],
     },
+    {
+      match: 'compile it',
+      steps: [
+        shell('mkdir -p __pycache__; for n in a b c d; do echo $n > __pycache__/$n.pyc; done; echo made > made.py'),
+        { text: 'Compiled.' },
+      ],
+      loop: true,
+    },
     { steps: [{ text: 'Fine.' }], loop: true },
   ],
 }
@@ -265,6 +273,58 @@ it('marks the files that run outside the sandbox wherever they are shown', async
     .waitFor()
   await request.getByRole('button', { name: 'Cancel' }).click()
   git('switch', '-q', 'main')
+})
+
+it('folds what git ignores wherever changes are shown', async () => {
+  writeFileSync(at('.gitignore'), '__pycache__/\n')
+  const { path } = await house.session({ name: 'compiling' })
+  const page = await house.visit(path)
+  await send(page, 'compile it', 'Compiled.')
+  const line = /^4 ignored files \+4 −0 __pycache__\/a\.pyc, __pycache__\/b\.pyc, __pycache__\/c\.pyc, …$/
+  const side = page.getByRole('complementary')
+  const fold = side.getByRole('button', { name: line })
+  await side.getByRole('button', { name: /made\.py/ }).waitFor()
+  await fold.waitFor()
+  expect(await side.getByRole('button', { name: /d\.pyc/ }).count()).toBe(0)
+  await fold.click()
+  await side.getByRole('button', { name: /d\.pyc/ }).click()
+  await page.getByRole('dialog', { name: '__pycache__/d.pyc' }).getByText('d', { exact: true }).waitFor()
+  await page.keyboard.press('Escape')
+
+  await page.getByRole('button', { name: 'Undo …' }).click()
+  const rewind = page.getByRole('dialog', { name: 'Rewind' })
+  await rewind.getByText('1 file and 4 ignored ones go back').waitFor()
+  expect(await rewind.getByRole('checkbox', { name: /a\.pyc/ }).count()).toBe(0)
+  await rewind.getByRole('button', { name: line }).click()
+  await rewind.getByRole('checkbox', { name: 'Undo __pycache__/a.pyc' }).uncheck()
+  await rewind.getByText('1 file and 3 ignored ones go back').waitFor()
+  expect(await violationsOn(page)).toEqual([])
+  await rewind.getByRole('button', { name: 'Cancel' }).click()
+
+  await page.getByRole('tab', { name: 'review' }).click()
+  const bar = page.getByRole('toolbar', { name: 'Review' })
+  await bar.getByText('1 file +1 −0').waitFor()
+  await bar.getByText('4 ignored files').waitFor()
+  const last = page.getByRole('region', { name: 'Changes in __pycache__/d.pyc' })
+  expect(await last.count()).toBe(0)
+  expect(await violationsOn(page)).toEqual([])
+  const list = page.getByRole('navigation', { name: 'Changed files' })
+  await list.getByRole('button', { name: line }).click()
+  await list.getByRole('button', { name: /d\.pyc/ }).click()
+  await last.waitFor()
+  expect(await violationsOn(page)).toEqual([])
+  await page.locator('.review-main').getByRole('button', { name: line, expanded: true }).click()
+  await last.waitFor({ state: 'detached' })
+
+  // Where a session ended unseen, too.
+  await page.goto(house.url)
+  for (const name of ['made.py', '__pycache__']) rmSync(at(name), { recursive: true })
+  const { id } = await house.session({ name: 'unseen' })
+  await ask(join(house.home, 'data'), 'message.send', { session: id, text: 'compile it' })
+  const card = page.getByRole('listitem').filter({ has: page.getByRole('link', { name: 'unseen' }) })
+  await card.getByText('made.py').waitFor()
+  await card.getByText('4 ignored files').waitFor()
+  for (const name of ['made.py', '__pycache__', '.gitignore']) rmSync(at(name), { recursive: true })
 })
 
 it('merges a copy, and settles what both sides changed file by file', async () => {

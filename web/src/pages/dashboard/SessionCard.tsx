@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { memo } from 'react'
 import { lastLine } from '@/lib/format'
+import { apart, churnOf, filesWords, ignoredWords } from '@/lib/ignored'
 import { plainWords } from '@/lib/plain'
 import { wordsForEnd } from '@/lib/turn-words'
 import { doingWords } from '@/pages/session/agents/views'
@@ -76,13 +77,18 @@ function Changed({ card }: { card: Card }) {
   })
   const files = data?.files ?? []
   if (files.length === 0) return isPending ? <div className="card-changed" /> : null
-  const sum = (of: 'added' | 'removed') => files.reduce((total, file) => total + (file[of] ?? 0), 0)
+  const [known, ignored] = apart(files, (file) => file)
   return (
     <div className="card-changed">
-      <span className="card-changed-path">
-        <bdi>{files.length === 1 ? files[0]?.path : `${files.length} files`}</bdi>
-      </span>
-      <Churn added={sum('added')} removed={sum('removed')} />
+      {known.length > 0 && (
+        <>
+          <span className="card-changed-path">
+            <bdi>{known.length === 1 ? known[0]?.path : filesWords(known.length)}</bdi>
+          </span>
+          <Churn {...churnOf(known)} />
+        </>
+      )}
+      {ignored.length > 0 && <span className="dim">{ignoredWords(ignored.length)}</span>}
       <Link to="/sessions/$id" params={{ id }} search={{ tab: 'review' } as object} className="card-review">
         Review
       </Link>

@@ -2,8 +2,10 @@ import { Button, Checkbox, Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { act } from '@/lib/ask'
+import { apart, countWords } from '@/lib/ignored'
 import { Dialog } from '@/parts/Dialog'
 import { Churn, Diff } from '@/parts/Diff'
+import { IgnoredFiles } from '@/parts/IgnoredFiles'
 import { RunsOutside } from '@/parts/RunsOutside'
 import { LoadingRows } from '@/parts/states'
 import type { ChangedFile, LeftAlone } from '@/protocol/types'
@@ -11,7 +13,7 @@ import type { Conversation } from '@/state/conversation'
 import { daemon } from '@/state/daemon'
 import { askedIn } from './asked'
 import { changeNotes } from './changeNotes'
-import { filesWords, tellRewound } from './rewound'
+import { tellRewound } from './rewound'
 import './rewind.css'
 
 interface Props {
@@ -42,12 +44,21 @@ function Form({ conversation, turn, choose, close }: Props) {
     queryFn: () => daemon.request('session.changes', { session: info.id, turn, since: true }),
   })
   const found = changes.data?.files ?? []
+  const [known, ignored] = apart(found, (file) => file)
   const chosen = found.filter(({ path }) => !spared.has(path))
   const spare = (path: string) => {
     const next = new Set(spared)
     if (!next.delete(path)) next.add(path)
     setSpared(next)
   }
+  const row = (file: ChangedFile) => (
+    <Change
+      key={file.path}
+      file={file}
+      chosen={!spared.has(file.path)}
+      choose={found.length > 1 ? () => spare(file.path) : undefined}
+    />
+  )
   const rewind = async () => {
     setBusy(true)
     const some = chosen.length < found.length
@@ -93,17 +104,11 @@ function Form({ conversation, turn, choose, close }: Props) {
           ) : (
             <>
               <p className="dim">
-                {filesWords(chosen.length)} {chosen.length === 1 ? 'goes' : 'go'} back
+                {countWords(chosen)} {chosen.length === 1 ? 'goes' : 'go'} back
                 {chosen.length < found.length ? ', the others stay:' : ':'}
               </p>
-              {found.map((file) => (
-                <Change
-                  key={file.path}
-                  file={file}
-                  chosen={!spared.has(file.path)}
-                  choose={found.length > 1 ? () => spare(file.path) : undefined}
-                />
-              ))}
+              {known.map(row)}
+              <IgnoredFiles files={ignored}>{ignored.map(row)}</IgnoredFiles>
             </>
           )}
         </section>

@@ -3,8 +3,10 @@ import { Link } from '@tanstack/react-router'
 import { Suspense, useState } from 'react'
 import { useFollowing } from '@/lib/following'
 import { cost, money, tokens } from '@/lib/format'
+import { apart } from '@/lib/ignored'
 import { later } from '@/lib/later'
 import { Churn } from '@/parts/Diff'
+import { IgnoredFiles } from '@/parts/IgnoredFiles'
 import { OutsideFlag } from '@/parts/RunsOutside'
 import type { ChangedFile, PlanItem } from '@/protocol/types'
 import type { Conversation } from '@/state/conversation'
@@ -82,10 +84,11 @@ function Changes({ conversation, rewind }: { conversation: Conversation; rewind:
   )
   const [shown, setShown] = useState<ChangedFile | null>(null)
   const files = changes.data?.files ?? []
+  const [known, ignored] = apart(files, (file) => file)
   return (
     <Section
       title="Files changed"
-      extra={files.length > 0 ? String(files.length) : ''}
+      extra={known.length > 0 ? String(known.length) : ''}
       action={
         files.length > 0 && (
           <>
@@ -114,32 +117,43 @@ function Changes({ conversation, rewind }: { conversation: Conversation; rewind:
       {files.length === 0 ? (
         <p className="dim side-empty">{changes.error ? changes.error.message : 'Nothing so far.'}</p>
       ) : (
-        <ul className="changes">
-          {files.map((file) => (
-            <li key={file.path}>
-              <UnstyledButton
-                className="change"
-                onClick={() => setShown(file)}
-                title={[file.path, ...changeNotes(file)].join(', ')}
-              >
-                <span className={`mono change-${file.status}`}>{file.status}</span>
-                <span className="change-path mono">
-                  <bdi>{file.path}</bdi>
-                </span>
-                <OutsideFlag reason={file.runs_outside} />
-                {changeNotes(file).length > 0 && (
-                  <span className="dim" role="img" aria-label={changeNotes(file).join(', ')}>
-                    ⚑
-                  </span>
-                )}
-                <Churn added={file.added} removed={file.removed} />
-              </UnstyledButton>
-            </li>
-          ))}
-        </ul>
+        <>
+          <ChangedFiles files={known} show={setShown} />
+          <IgnoredFiles files={ignored}>
+            <ChangedFiles files={ignored} show={setShown} />
+          </IgnoredFiles>
+        </>
       )}
       <Suspense>{shown && <ChangedFileDialog file={shown} close={() => setShown(null)} />}</Suspense>
     </Section>
+  )
+}
+
+function ChangedFiles({ files, show }: { files: ChangedFile[]; show: (file: ChangedFile) => void }) {
+  return (
+    <ul className="changes">
+      {files.map((file) => (
+        <li key={file.path}>
+          <UnstyledButton
+            className="change"
+            onClick={() => show(file)}
+            title={[file.path, ...changeNotes(file)].join(', ')}
+          >
+            <span className={`mono change-${file.status}`}>{file.status}</span>
+            <span className="change-path mono">
+              <bdi>{file.path}</bdi>
+            </span>
+            <OutsideFlag reason={file.runs_outside} />
+            {changeNotes(file).length > 0 && (
+              <span className="dim" role="img" aria-label={changeNotes(file).join(', ')}>
+                ⚑
+              </span>
+            )}
+            <Churn added={file.added} removed={file.removed} />
+          </UnstyledButton>
+        </li>
+      ))}
+    </ul>
   )
 }
 

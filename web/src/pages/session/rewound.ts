@@ -1,11 +1,8 @@
 import { act } from '@/lib/ask'
+import { countWords, filesWords } from '@/lib/ignored'
 import { outsideWords } from '@/lib/outside'
 import { tell } from '@/lib/tell'
 import type { ChangedFile, Rewound } from '@/protocol/types'
-
-export function filesWords(count: number): string {
-  return `${count} ${count === 1 ? 'file' : 'files'}`
-}
 
 /** What became of the files that the preview named, in the same numbers, and the way back. */
 export function tellRewound(session: string, turn: number, previewed: ChangedFile[], done: Rewound): void {
@@ -28,5 +25,5 @@ export function restoredWords(previewed: ChangedFile[], { written = [], removed 
   const back = previewed.filter(({ path, old_path: old }) => touched.has(path) || (old && touched.has(old))).length
   if (previewed.length === 0 || back === 0) return 'No file had to change.'
   if (back < previewed.length) return `${back} of ${filesWords(previewed.length)} are as before.`
-  return `${filesWords(back)} ${back === 1 ? 'is' : 'are'} as before.`
+  return `${countWords(previewed)} ${back === 1 ? 'is' : 'are'} as before.`
 }

@@ -3,13 +3,15 @@ import { IconDots, IconFileDiff, IconPlayerPlay, IconTrash } from '@tabler/icons
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
+import { apart } from '@/lib/ignored'
 import { useRenew } from '@/lib/live'
 import { Ago } from '@/parts/Ago'
 import { Confirm } from '@/parts/Confirm'
 import { Churn, Diff } from '@/parts/Diff'
+import { IgnoredFiles } from '@/parts/IgnoredFiles'
 import { Chip, Quiet, Row } from '@/parts/Listing'
 import { ErrorState, LoadingRows } from '@/parts/states'
-import type { WorkspaceCopy } from '@/protocol/types'
+import type { ChangedFile, WorkspaceCopy } from '@/protocol/types'
 
 const METHODS: Record<WorkspaceCopy['method'], string> = {
   overlay: 'only changes take space',
@@ -91,13 +93,25 @@ export function CopyRow({ copy }: { copy: WorkspaceCopy }) {
 
 function Changes({ copy }: { copy: string }) {
   const changes = useAsk('workspaces.diff', { copy }, { staleTime: 0 })
-  const [shown, setShown] = useState('')
   if (changes.isPending) return <LoadingRows count={3} height={22} />
   if (changes.error) return <ErrorState problem={changes.error} retry={() => void changes.refetch()} />
   const files = changes.data.files ?? []
   if (files.length === 0) return <Quiet>Nothing was changed in it since it was made or last merged.</Quiet>
+  const [known, ignored] = apart(files, (file) => file)
   return (
-    <ul className="copy-changes" aria-label="What it changed">
+    <>
+      {known.length > 0 && <Changed files={known} label="What it changed" />}
+      <IgnoredFiles files={ignored}>
+        <Changed files={ignored} label="What it changed in files that git ignores" />
+      </IgnoredFiles>
+    </>
+  )
+}
+
+function Changed({ files, label }: { files: ChangedFile[]; label: string }) {
+  const [shown, setShown] = useState('')
+  return (
+    <ul className="copy-changes" aria-label={label}>
       {files.map((file) => (
         <li key={file.path}>
           <button

@@ -3,12 +3,14 @@ import { useQuery } from '@tanstack/react-query'
 import { Suspense, useState } from 'react'
 import { act } from '@/lib/ask'
 import { useFollowing } from '@/lib/following'
+import { apart } from '@/lib/ignored'
 import { later } from '@/lib/later'
 import { tell } from '@/lib/tell'
 import { Ago } from '@/parts/Ago'
 import { Confirm } from '@/parts/Confirm'
 import { Churn } from '@/parts/Diff'
-import type { MergeConflict, SessionInfo, WorkspaceCopy } from '@/protocol/types'
+import { IgnoredFiles } from '@/parts/IgnoredFiles'
+import type { ChangedFile, MergeConflict, SessionInfo, WorkspaceCopy } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
 
 const Conflicts = later(() => import('./Conflicts'))
@@ -39,6 +41,7 @@ function Copy({ copy, again }: { copy: WorkspaceCopy; again: () => void }) {
     queryFn: () => daemon.request('workspaces.diff', { copy: copy.id }),
   })
   const files = changes.data?.files ?? []
+  const [known, ignored] = apart(files, (file) => file)
   const merge = async () => {
     setBusy(true)
     const done = await act('workspaces.merge', { copy: copy.id })
@@ -60,17 +63,10 @@ function Copy({ copy, again }: { copy: WorkspaceCopy; again: () => void }) {
           made <Ago at={copy.created_at} />
         </span>
       </p>
-      <ul>
-        {files.slice(0, 20).map((file) => (
-          <li key={file.path} className="review-item">
-            <span className={`mono change-${file.status}`}>{file.status}</span>
-            <span className="mono review-item-path">
-              <bdi>{file.path}</bdi>
-            </span>
-            <Churn added={file.added} removed={file.removed} />
-          </li>
-        ))}
-      </ul>
+      <Changes files={known} />
+      <IgnoredFiles files={ignored}>
+        <Changes files={ignored} />
+      </IgnoredFiles>
       {changes.data && files.length === 0 && <p className="dim">Nothing that is not here already.</p>}
       <div className="review-copy-actions">
         <Button
@@ -112,6 +108,22 @@ function Copy({ copy, again }: { copy: WorkspaceCopy; again: () => void }) {
         )}
       </Suspense>
     </div>
+  )
+}
+
+function Changes({ files }: { files: ChangedFile[] }) {
+  return (
+    <ul>
+      {files.slice(0, 20).map((file) => (
+        <li key={file.path} className="review-item">
+          <span className={`mono change-${file.status}`}>{file.status}</span>
+          <span className="mono review-item-path">
+            <bdi>{file.path}</bdi>
+          </span>
+          <Churn added={file.added} removed={file.removed} />
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -1,5 +1,7 @@
 import { IconCheck } from '@tabler/icons-react'
+import { apart } from '@/lib/ignored'
 import { Churn } from '@/parts/Diff'
+import { IgnoredFiles } from '@/parts/IgnoredFiles'
 import { OutsideFlag } from '@/parts/RunsOutside'
 import type { ChangedFile, OthersChanges, ReviewedFile, ReviewedTurn } from '@/protocol/types'
 import { useKept } from './kept'
@@ -9,7 +11,7 @@ interface Props {
   others: OthersChanges[]
   turn: number | null
   words: Map<number, string>
-  choose: (turn: number | null, path?: string) => void
+  choose: (turn: number | null, file?: ChangedFile) => void
   showOthers: (path: string) => void
 }
 
@@ -31,11 +33,7 @@ export function FileList({ turns, others, turn, words, choose, showOthers }: Pro
           >
             <span className="mono">turn {each.turn}</span> <span className="dim cut">{words.get(each.turn)}</span>
           </button>
-          <ul>
-            {each.files.map((one) => (
-              <Item key={one.file.path} file={one.file} one={one} go={() => choose(each.turn, one.file.path)} />
-            ))}
-          </ul>
+          <Items files={each.files} go={(file) => choose(each.turn, file)} />
         </section>
       ))}
       {others.length > 0 && (
@@ -46,11 +44,7 @@ export function FileList({ turns, others, turn, words, choose, showOthers }: Pro
               <p className="dim cut" title={session}>
                 {session ? name || `session ${session.slice(0, 8)}` : 'you, or another program'}
               </p>
-              <ul>
-                {files.map((file) => (
-                  <Item key={file.path} file={file} go={() => showOthers(file.path)} />
-                ))}
-              </ul>
+              <Items files={files.map((file) => ({ file }))} go={({ path }) => showOthers(path)} />
               {more > 0 && <p className="dim">and {more} more</p>}
             </div>
           ))}
@@ -60,8 +54,28 @@ export function FileList({ turns, others, turn, words, choose, showOthers }: Pro
   )
 }
 
-function Item({ file, one, go }: { file: ChangedFile; one?: ReviewedFile; go: () => void }) {
-  const kept = useKept((state) => (one ? state.kept.has(one.version) : false))
+/** Changes of others have no version: there is nothing to keep. */
+type Listed = Pick<ReviewedFile, 'file'> & Partial<ReviewedFile>
+
+function Items({ files, go }: { files: Listed[]; go: (file: ChangedFile) => void }) {
+  const [known, ignored] = apart(files, ({ file }) => file)
+  const list = (some: Listed[]) => (
+    <ul>
+      {some.map(({ file, version }) => (
+        <Item key={file.path} file={file} version={version} go={() => go(file)} />
+      ))}
+    </ul>
+  )
+  return (
+    <>
+      {list(known)}
+      <IgnoredFiles files={ignored.map(({ file }) => file)}>{list(ignored)}</IgnoredFiles>
+    </>
+  )
+}
+
+function Item({ file, version = '', go }: { file: ChangedFile; version?: string; go: () => void }) {
+  const kept = useKept((state) => state.kept.has(version))
   return (
     <li>
       <button type="button" className="review-item" title={file.path} onClick={go}>

@@ -3,11 +3,13 @@ import { IconGitPullRequest } from '@tabler/icons-react'
 import { useRef, useState } from 'react'
 import { act } from '@/lib/ask'
 import { useFollowing } from '@/lib/following'
+import { apart, churnOf, filesWords, ignoredWords } from '@/lib/ignored'
 import { tell } from '@/lib/tell'
 import { Choice } from '@/parts/Choice'
 import { Churn } from '@/parts/Diff'
+import { IgnoredFiles } from '@/parts/IgnoredFiles'
 import { EmptyState, ErrorState, LoadingRows } from '@/parts/states'
-import type { Review, ReviewedFile } from '@/protocol/types'
+import type { ChangedFile, Review, ReviewedFile } from '@/protocol/types'
 import type { Conversation } from '@/state/conversation'
 import { daemon } from '@/state/daemon'
 import { askedIn } from '../asked'
@@ -30,15 +32,18 @@ export default function ReviewTab({ conversation, rewind }: Props) {
   const { info, changedAt } = conversation
   const [turn, setTurn] = useState<number | null>(null)
   const [others, setOthers] = useState('')
+  const [withIgnored, setWithIgnored] = useState(false)
   const main = useRef<HTMLDivElement>(null)
   useHunkKeys(main)
   const review = useFollowing(['review.show', info.id, turn], changedAt, () =>
     daemon.request('review.show', { session: info.id, turn }),
   )
-  const choose = (next: number | null, path = '') => {
+  const choose = (next: number | null, file?: ChangedFile) => {
     setTurn(next)
     setOthers('')
-    if (path) requestAnimationFrame(() => document.getElementById(cardId(path))?.scrollIntoView({ block: 'start' }))
+    if (!file) return
+    if (file.ignored) setWithIgnored(true)
+    requestAnimationFrame(() => document.getElementById(cardId(file.path))?.scrollIntoView({ block: 'start' }))
   }
   if (review.error && !review.data) return <ErrorState problem={review.error} retry={() => void review.refetch()} />
   if (!review.data)
@@ -68,7 +73,14 @@ export default function ReviewTab({ conversation, rewind }: Props) {
           {others ? (
             <OthersFile session={info.id} review={found} path={others} close={() => setOthers('')} />
           ) : (
-            <Files session={info.id} files={found.files ?? []} turn={turn} again={() => void review.refetch()} />
+            <Files
+              session={info.id}
+              files={found.files ?? []}
+              turn={turn}
+              again={() => void review.refetch()}
+              open={withIgnored}
+              setOpen={setWithIgnored}
+            />
           )}
         </div>
       </div>
@@ -86,14 +98,16 @@ function Bar({
   undo: (() => void) | null
 }) {
   const { split, wrap, words } = useView()
-  const files = review.files ?? []
-  const count = (which: 'added' | 'removed') => files.reduce((sum, { file }) => sum + (file[which] ?? 0), 0)
+  const [files, ignored] = apart(
+    (review.files ?? []).map(({ file }) => file),
+    (file) => file,
+  )
   return (
     <div className="review-bar" role="toolbar" aria-label="Review">
       <strong className="review-sum">
-        {files.length} {files.length === 1 ? 'file' : 'files'}{' '}
-        <Churn added={count('added')} removed={count('removed')} />
+        {filesWords(files.length)} <Churn {...churnOf(files)} />
       </strong>
+      {ignored.length > 0 && <span className="dim">{ignoredWords(ignored.length)}</span>}
       <Choice
         label="Layout"
         value={split ? 'split' : 'unified'}
@@ -123,7 +137,17 @@ function Bar({
   )
 }
 
-function Files(props: { session: string; files: ReviewedFile[]; turn: number | null; again: () => void }) {
+interface FilesProps {
+  session: string
+  files: ReviewedFile[]
+  turn: number | null
+  again: () => void
+  /** What git ignores is shown, too. */
+  open: boolean
+  setOpen: (open: boolean) => void
+}
+
+function Files(props: FilesProps) {
   const { session, files, turn } = props
   const [busy, setBusy] = useState(false)
   const revert = async ({ file, version }: ReviewedFile, hunks: number[]) => {
@@ -151,17 +175,27 @@ function Files(props: { session: string; files: ReviewedFile[]; turn: number | n
           : 'Nothing of what this turn changed stands any more.'}
       </EmptyState>
     )
-  return files.map((one) => (
-    <FileCard
-      key={one.file.path}
-      session={session}
-      file={one.file}
-      version={one.version}
-      whole={() => wholeOf(one.file.path)}
-      busy={busy}
-      revert={(hunks) => void revert(one, hunks)}
-    />
-  ))
+  const [known, ignored] = apart(files, ({ file }) => file)
+  const cards = (some: ReviewedFile[]) =>
+    some.map((one) => (
+      <FileCard
+        key={one.file.path}
+        session={session}
+        file={one.file}
+        version={one.version}
+        whole={() => wholeOf(one.file.path)}
+        busy={busy}
+        revert={(hunks) => void revert(one, hunks)}
+      />
+    ))
+  return (
+    <>
+      {cards(known)}
+      <IgnoredFiles files={ignored.map(({ file }) => file)} open={props.open} setOpen={props.setOpen}>
+        {cards(ignored)}
+      </IgnoredFiles>
+    </>
+  )
 }
 
 function OthersFile(props: { session: string; review: Review; path: string; close: () => void }) {

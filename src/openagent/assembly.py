@@ -356,8 +356,7 @@ def assemble(
 
     async def turn_limits(info: SessionInfo) -> Sequence[TurnLimit]:
         if info.owner:
-            person = await kept_people.person(info.owner)
-            roles[info.owner] = person.info.role if person else ""
+            roles[info.owner] = await kept_people.role(info.owner)
         return await kept_quotas.at_once(info.owner, info.team, info.cwd)
 
     def left_memory(session: str) -> None:
@@ -477,7 +476,7 @@ def assemble(
             look_who_hears=daemon.look_who_hears,
             logs_in=lambda: bool(configs.load().settings.people.issuer),
             here=functools.partial(who_is_with, bus),
-            forget_keys=models.owned_keys.forget_team,
+            forget_keys=models.owned_keys.forget_all,
         )
 
     def review() -> Service:

@@ -26,6 +26,10 @@ def test_people_and_teams_are_added_limited_given_tokens_and_let_in_no_longer(fr
     said(fresh, "people", "disable", BOB)
     listed = {each["email"]: each for each in fresh.json("people", "list")["people"]}
     assert (listed[BOB]["disabled"], listed[ANN]["role"]) == (True, "admin")
+    assert fresh.run("people", "remove", BOB).returncode == 2, "nobody can be asked"
+    assert "Their sessions and folder stay" in said(fresh, "people", "remove", BOB, "--yes")
+    assert [each["email"] for each in fresh.json("people", "list")["people"]] == [ANN]
+    assert "only admin" in fresh.run("people", "remove", ANN, "--yes").stderr
     refused = fresh.run("auth", "add", "anthropic", "--own", given=b"sk-x\n")
     assert refused.returncode != 0
     assert "nobody in particular" in refused.stderr

@@ -27,6 +27,7 @@ from openagent.protocol.people import (
     PeopleAdd,
     PeopleList,
     PeopleMe,
+    PeopleRemove,
     PeopleUpdate,
     PersonInfo,
     PersonName,
@@ -78,7 +79,7 @@ class PeopleService:
     ) -> None:
         """`folder` holds everybody's, `dismiss` hangs up on whoever is connected as a person, `look_who_hears` on
         whoever is with a session and not meant any more; `logs_in` tells whether people can log in, `here` who looks at
-        a session; `forget_keys` takes a team's own out of the vault."""
+        a session; `forget_keys` takes those of `person/ID` or `team/ID` out of the vault."""
         self._store = store
         self._wrong = WrongCodes()
         self._manager = manager
@@ -96,6 +97,7 @@ class PeopleService:
             PeopleList.handled_by(self._list),
             PeopleAdd.handled_by(self._add),
             PeopleUpdate.handled_by(self._update),
+            PeopleRemove.handled_by(self._remove),
             TeamsList.handled_by(self._teams),
             TeamsCreate.handled_by(self._create_team),
             TeamsUpdate.handled_by(self._update_team),
@@ -166,12 +168,13 @@ class PeopleService:
             return Myself(found.info if found else None, several=True, teams=mine, known=known)
         if not caller.everywhere:
             return Myself()
-        everybody = [each.info for each in await self._store.people()]
+        found = await self._store.person(caller.person) if caller.person else None
+        known = await self._store.names()
         return Myself(
-            next((info for info in everybody if info.id == caller.person), None),
-            several=bool(everybody) or self._logs_in(),
+            found.info if found else None,
+            several=bool(known) or self._logs_in(),
             teams=[TeamName(team.id, team.name) for team in await self._store.teams()],
-            known=[_called(info) for info in everybody],
+            known=known,
         )
 
     async def _list(self, connection: Connection, op: PeopleList) -> People:
@@ -196,6 +199,22 @@ class PeopleService:
         if (info.role, info.disabled) != (found.info.role, found.info.disabled):
             self._dismiss(info.id)
         return info
+
+    async def _remove(self, connection: Connection, op: PeopleRemove) -> Done:
+        async with self._changing:
+            everybody = await self._store.people()
+            found = await self._find(op.person)
+            others = [each.info for each in everybody if each.info.id != found.info.id]
+            if found.info.role == "admin" and not any(info.role == "admin" and not info.disabled for info in others):
+                raise OpenAgentError(
+                    "conflict",
+                    f"{found.info.email} is the only admin, and nobody could let people in or out after them.",
+                    hint="Make somebody else one first: `openagent people role ADDRESS admin`.",
+                )
+            await self._store.remove_person(found.info.id, time.time())
+            await self._forget_keys(f"person/{found.info.id}")
+        self._dismiss(found.info.id)
+        return Done()
 
     async def _teams(self, connection: Connection, op: TeamsList) -> Teams:
         return Teams(await self._store.teams())
@@ -229,7 +248,7 @@ class PeopleService:
                 if session.info.team == team.id:
                     await session.share_with("", op.id)
             await self._store.remove_team(team.id)
-            await self._forget_keys(team.id)
+            await self._forget_keys(f"team/{team.id}")
         for each in members:
             self._dismiss(each)
         return Done()
@@ -279,16 +298,17 @@ class PeopleService:
 
     async def _access(self, connection: Connection, op: SessionAccess) -> AccessTold:
         info = (await self._manager.get(op.session)).info
-        everybody = {each.info.id: each.info for each in await self._store.people()}
+        owner = next((each for each in await self._store.names() if each.id == info.owner), None)
+        everybody = [each.info for each in await self._store.people()]
         team = next((team for team in await self._store.teams() if info.team and team.id == info.team), None)
         links, guests = await self._store.sharing(info.id, time.time())
         shares = _shares(connection.caller, info)
         if not shares and info.team not in connection.caller.teams:
             team, links, guests = None, [], []  # whoever came by a link learns nothing of who else may
         return AccessTold(
-            owner=_called(everybody[info.owner]) if info.owner in everybody else None,
+            owner=owner,
             team=TeamName(team.id, team.name) if team else None,
-            members=[_called(each) for each in everybody.values() if team and each.email in team.members],
+            members=[_called(each) for each in everybody if team and each.email in team.members],
             links=links,
             guests=guests,
             here=self._here(info.id),

@@ -1,5 +1,6 @@
 """`openagent people`, `openagent teams`, `openagent share`"""
 
+import sys
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -14,6 +15,7 @@ from openagent.protocol.people import (
     Limits,
     PeopleAdd,
     PeopleList,
+    PeopleRemove,
     PeopleUpdate,
     PersonInfo,
     Role,
@@ -89,6 +91,28 @@ def change_role(person: str, role: str, as_json: bool) -> None:
 def disable(person: str, again: bool, as_json: bool) -> None:
     """Let a person in no longer. Whoever is connected as them is cut off at once."""
     _tell(ask_daemon(PeopleUpdate(id="-", person=person, disabled=not again)), as_json)
+
+
+@command("remove", "openagent people remove ann@example.com", "openagent people remove ann@example.com --yes")
+@click.argument("person", metavar="ADDRESS")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@as_json
+def remove(person: str, yes: bool, as_json: bool) -> None:
+    """Remove a person, who is out at once: logins, tokens and own keys end.
+
+    Their sessions and folder stay, under their name. Whoever is added with this address later is somebody new.
+    """
+    if not yes:
+        if not sys.stdin.isatty():
+            raise click.UsageError("Nobody can be asked here: say --yes.")
+        click.confirm(
+            f"Remove {clean(person)}? Sessions and folder stay, logins and tokens end.", abort=True, err=as_json
+        )
+    ask_daemon(PeopleRemove(id="-", person=person))
+    if as_json:
+        print_json({"removed": person})
+    else:
+        say(f"{clean(person)} is out. Their sessions and folder stay, under their name.")
 
 
 def _limit_options(function: F) -> F:
@@ -244,7 +268,7 @@ def share(
         say("It is yours alone again." if off else f"It is shared with the team {clean(team or '')}.")
 
 
-for each in (list_people, add, change_role, disable, limit_person):
+for each in (list_people, add, change_role, disable, remove, limit_person):
     people.add_command(each)
 for each in (list_teams, create_team, update_team, remove_team, limit_team):
     teams.add_command(each)

@@ -13,8 +13,22 @@ if TYPE_CHECKING:
 
 LONGEST_VALUE = 200
 _NAMING = (
-    *("decision", "name", "template", "provider", "token", "copy", "task", "grant", "tool", "question", "folder"),
+    *(
+        "email",
+        "decision",
+        "name",
+        "template",
+        "provider",
+        "token",
+        "copy",
+        "task",
+        "grant",
+        "tool",
+        "question",
+        "folder",
+    ),
     *("path", "archive", "collector", "terminal", "queued", "undo", "turn", "message", "file", "cwd"),
+    "person",
 )
 """Fields that say what an op is about, the best first."""
 _DETAILS = (
@@ -31,6 +45,8 @@ _DETAILS = (
     "keep",
     "mode",
     "model",
+    "role",
+    "disabled",
 )
 _TOLD = frozenset((*_NAMING, *_DETAILS))
 """What may be told of an op. Everything else may hold secrets, or what people said."""

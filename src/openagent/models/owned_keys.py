@@ -56,9 +56,9 @@ class OwnedKeys:
         await self._forget(name)
         return Done()
 
-    async def forget_team(self, team: str) -> None:
-        """It is no more: nobody could use its keys, list them or take them away."""
-        for name in await self._names(f"team/{team}"):
+    async def forget_all(self, holder: str) -> None:
+        """Of a person or team that is no more: nobody could use these keys, list them or take them away."""
+        for name in await self._names(holder):
             await self._forget(name)
 
     async def _names(self, holder: str) -> list[str]:

@@ -100,8 +100,22 @@ class PeopleStore(Protocol):
         """New, or in place of the one with this id. Raises OpenAgentError('conflict') when the address is another's."""
         ...
 
+    async def remove_person(self, person: str, now: float) -> None:
+        """Neither `people` nor `person` finds them any more. Their tokens, teams and what was shared with them are
+        gone; what is theirs stays theirs."""
+        ...
+
+    async def names(self) -> list[PersonName]:
+        """Also of those who were removed; by address."""
+        ...
+
+    async def role(self, person: str) -> str:
+        """Or what they had last, when they were removed; empty: nobody is known by this id."""
+        ...
+
     async def known_to(self, person: str, now: float) -> list[PersonName]:
-        """Who is in a team with them, or shares a session with them by a link; by address."""
+        """Who is in a team with them, or was and has shared a session with it, or shares one with them by a link; by
+        address."""
         ...
 
     async def teams(self) -> list[TeamInfo]:

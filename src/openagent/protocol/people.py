@@ -149,6 +149,14 @@ class PeopleUpdate(
     """What they may use, in place of all limits before."""
 
 
+class PeopleRemove(Op[Done], tag="people.remove", needs="admin", reach="whole", routes=DELETE("/api/people/{person}")):
+    """Remove a person: their logins, tokens and own keys end at once, and they are in no team any more. Their sessions
+    and folder stay, under their name, and their address can be added again, for somebody new."""
+
+    person: str
+    """Their id or address."""
+
+
 class TeamsList(ReadingOp[Teams], tag="teams.list", needs="admin", reach="whole", routes=GET("/api/teams")):
     """The teams there are."""
 
@@ -270,6 +278,6 @@ class SessionAccess(
 
 
 PEOPLE_OPS = (
-    *(PeopleMe, PeopleList, PeopleAdd, PeopleUpdate, TeamsList, TeamsCreate, TeamsUpdate, TeamsRemove),
+    *(PeopleMe, PeopleList, PeopleAdd, PeopleUpdate, PeopleRemove, TeamsList, TeamsCreate, TeamsUpdate, TeamsRemove),
     *(SessionShare, SessionJoin, SessionAccess),
 )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, RowMapping, Table, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, delete, insert, or_, select, true, update
 from sqlalchemy.exc import IntegrityError
 
 from openagent.plugins.access import PendingLogin, PeopleStore, SessionLink, Sharing, StoredPerson
@@ -13,7 +13,16 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.people import GuestInfo, Limits, LinkInfo, PersonInfo, PersonName, TeamInfo
 from openagent.store.rows import to_json
 from openagent.store.sql_store import SqlStore
-from openagent.store.tables import pending_logins, people, session_guests, session_links, sessions, team_members, teams
+from openagent.store.tables import (
+    access_tokens,
+    pending_logins,
+    people,
+    session_guests,
+    session_links,
+    sessions,
+    team_members,
+    teams,
+)
 
 _WRITER = "people"
 _limits = msgspec.json.Decoder(Limits)
@@ -32,6 +41,15 @@ class SqlPeople:
 
     async def save_person(self, person: StoredPerson) -> None:
         await self._store.write(_WRITER, _save_person, person)
+
+    async def remove_person(self, person: str, now: float) -> None:
+        await self._store.write(_WRITER, _remove_person, person, now)
+
+    async def names(self) -> list[PersonName]:
+        return await self._store.read(_names)
+
+    async def role(self, person: str) -> str:
+        return await self._store.read(_role, person)
 
     async def known_to(self, person: str, now: float) -> list[PersonName]:
         return await self._store.read(_known_to, person, now)
@@ -77,7 +95,7 @@ class SqlPeople:
 
 
 def _people(connection: Connection, person: str | None) -> list[StoredPerson]:
-    statement = select(people).order_by(people.c.created_at, people.c.id)
+    statement = select(people).where(people.c.removed_at == 0).order_by(people.c.created_at, people.c.id)
     belonging = select(team_members.c.person, teams.c.id, teams.c.name, teams.c.folder).join_from(team_members, teams)
     if person is not None:
         statement = statement.where(people.c.id == person)
@@ -117,8 +135,21 @@ def _known_to(connection: Connection, person: str, now: float) -> list[PersonNam
         session_guests.c.person == person, session_guests.c.expires_at > now
     )
     hosts = select(sessions.c.owner).where(sessions.c.id.in_(opened))
-    found = select(people).where(or_(people.c.id.in_(beside), people.c.id.in_(hosts))).order_by(people.c.email)
-    return [PersonName(row["id"], row["email"], row["name"]) for row in connection.execute(found).mappings()]
+    left = and_(people.c.removed_at > 0, people.c.id.in_(select(sessions.c.owner).where(sessions.c.team.in_(mine))))
+    return _named(connection, or_(people.c.id.in_(beside), people.c.id.in_(hosts), left))
+
+
+def _names(connection: Connection) -> list[PersonName]:
+    return _named(connection, true())
+
+
+def _named(connection: Connection, which: ColumnElement[bool]) -> list[PersonName]:
+    found = select(people.c.id, people.c.email, people.c.name).where(which).order_by(people.c.email, people.c.id)
+    return [PersonName(*row) for row in connection.execute(found)]
+
+
+def _role(connection: Connection, person: str) -> str:
+    return connection.execute(select(people.c.role).where(people.c.id == person)).scalar() or ""
 
 
 def _save_person(connection: Connection, person: StoredPerson) -> None:
@@ -127,6 +158,14 @@ def _save_person(connection: Connection, person: StoredPerson) -> None:
     del given["teams"]
     taken = f"There is already somebody with the address {person.info.email}."
     _put(connection, people, person.info.id, given, taken)
+
+
+def _remove_person(connection: Connection, person: str, now: float) -> None:
+    for column in (access_tokens.c.person, team_members.c.person, session_guests.c.person):
+        connection.execute(delete(column.table).where(column == person))
+    # An older process of the team knows no removed people, and lets in nobody who is suspended.
+    gone = {"removed_at": now, "disabled": True, "issuer": "", "subject": ""}
+    connection.execute(update(people).where(people.c.id == person).values(gone))
 
 
 def _put(connection: Connection, table: Table, key: str, row: dict[str, Any], taken: str) -> None:

@@ -396,8 +396,9 @@ people = Table(
     Column("last_login_at", Float),
     Column("folder", Text, nullable=False),
     Column("limits", Text, nullable=False, server_default="{}"),
+    Column("removed_at", Float, nullable=False, server_default="0"),
 )
-Index("people_by_email", people.c.email, unique=True)
+Index("people_by_email", people.c.email, people.c.removed_at, unique=True)
 
 teams = Table(
     "teams",

@@ -2285,7 +2285,7 @@ export interface OfflineOffer {
   installed?: boolean
 }
 
-export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | TurnRetry | MessagesPage | MessageRaw | AsksList | AskAgain | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionUndo | SessionRedo | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TaskRun | TaskFollow | TaskStop | TasksImport | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | KeysAdd | KeysList | KeysRemove | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | MetricsExport | MetricsSubscribe | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | WebClose | PeopleMe | PeopleList | PeopleAdd | PeopleUpdate | TeamsList | TeamsCreate | TeamsUpdate | TeamsRemove | SessionShare | SessionJoin | SessionAccess | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll | BackupCreate | BackupsList | BackupVerify | BackupKey | ReportShow | ReportSend
+export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | TurnRetry | MessagesPage | MessageRaw | AsksList | AskAgain | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionUndo | SessionRedo | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TaskRun | TaskFollow | TaskStop | TasksImport | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | KeysAdd | KeysList | KeysRemove | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | MetricsExport | MetricsSubscribe | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | WebClose | PeopleMe | PeopleList | PeopleAdd | PeopleUpdate | PeopleRemove | TeamsList | TeamsCreate | TeamsUpdate | TeamsRemove | SessionShare | SessionJoin | SessionAccess | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll | BackupCreate | BackupsList | BackupVerify | BackupKey | ReportShow | ReportSend
 
 /** A session of another agent that was brought here. */
 export interface Origin {
@@ -2353,6 +2353,13 @@ export interface PeopleList {
 export interface PeopleMe {
   op: "people.me"
   id: string
+}
+
+/** Remove a person: their logins, tokens and own keys end at once, and they are in no team any more. Their sessions and folder stay, under their name, and their address can be added again, for somebody new. */
+export interface PeopleRemove {
+  op: "people.remove"
+  id: string
+  person: string
 }
 
 /** Change a person's role or limits, or let them in no longer. At once: whoever is connected as them is cut off. */
@@ -3006,6 +3013,7 @@ export interface Results {
   "people.list": People
   "people.add": PersonInfo
   "people.update": PersonInfo
+  "people.remove": Done
   "teams.list": Teams
   "teams.create": TeamInfo
   "teams.update": TeamInfo
@@ -4740,6 +4748,7 @@ export interface Ops {
   "people.list": PeopleList
   "people.add": PeopleAdd
   "people.update": PeopleUpdate
+  "people.remove": PeopleRemove
   "teams.list": TeamsList
   "teams.create": TeamsCreate
   "teams.update": TeamsUpdate

@@ -1,5 +1,5 @@
-import { Button, Select, TextInput } from '@mantine/core'
-import { IconPlus } from '@tabler/icons-react'
+import { ActionIcon, Button, Select, TextInput } from '@mantine/core'
+import { IconPlus, IconTrash } from '@tabler/icons-react'
 import { useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
 import { useRenew } from '@/lib/live'
@@ -10,6 +10,7 @@ import { Dialog } from '@/parts/Dialog'
 import { Form } from '@/parts/Form'
 import { Chip, Filter, Quiet, Row, Rows, Section } from '@/parts/Listing'
 import { ErrorState, LoadingRows } from '@/parts/states'
+import { Tip } from '@/parts/Tip'
 import type { PersonInfo } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
 import { calledBy, usePeople } from '@/state/people'
@@ -77,6 +78,7 @@ function PersonRow({ person }: { person: PersonInfo }) {
   const me = usePeople((state) => state.person?.id)
   const [changing, setChanging] = useState(false)
   const [suspending, setSuspending] = useState(false)
+  const [removing, setRemoving] = useState(false)
   const name = calledBy(person)
   const suspend = async (disabled: boolean) => {
     await act('people.update', { person: person.id, disabled })
@@ -140,6 +142,17 @@ function PersonRow({ person }: { person: PersonInfo }) {
               Suspend
             </Button>
           )}
+          <Tip label="Remove" side="end">
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              aria-label={`Remove ${name}`}
+              disabled={isMe}
+              onClick={() => setRemoving(true)}
+            >
+              <IconTrash size={16} />
+            </ActionIcon>
+          </Tip>
         </>
       }
     >
@@ -152,6 +165,19 @@ function PersonRow({ person }: { person: PersonInfo }) {
         run={() => suspend(true)}
       >
         They are let in no longer, and whoever is connected as them is cut off at once. Their folder and sessions stay.
+      </Confirm>
+      <Confirm
+        opened={removing}
+        close={() => setRemoving(false)}
+        title={`Remove ${name}?`}
+        action="Remove"
+        run={async () => {
+          await act('people.remove', { person: person.id })
+          await Promise.all([renew(), daemon.askWhoIsHere()])
+        }}
+      >
+        Their logins, tokens and own keys end at once. Their sessions and folder stay, under their name. Whoever is
+        added with this address later is somebody new.
       </Confirm>
     </Row>
   )

@@ -423,13 +423,16 @@ def assemble(
     places = Places(configs.environment({}), copies=home / "copies")
 
     async def signing_in() -> "SigningInService | None":
-        return await asyncio.to_thread(login_service) if configs.load().settings.people.issuer else None
+        offered = configs.load().settings.people.issuer or await kept_people.people()
+        return await asyncio.to_thread(login_service) if offered else None
 
     @functools.cache
     def login_service() -> "SigningInService":
         from openagent.access.signing_in import SigningInService
 
-        return SigningInService(kept_people, people(), access, lambda: configs.load().settings.people)
+        return SigningInService(
+            kept_people, people(), access, lambda: configs.load().settings.people, dismiss=daemon.dismiss
+        )
 
     access = Access(
         home,
@@ -464,6 +467,10 @@ def assemble(
             home = configs.environment({}).get("HOME") or str(Path.home())
             return Path(home, given[2:]) if given.startswith("~/") else Path(given)
 
+        def provider() -> str:
+            settings = configs.load().settings.people
+            return (settings.name or settings.issuer) if settings.issuer else ""
+
         def dismiss(person: str) -> None:
             roles.pop(person, None)
             daemon.dismiss(person)
@@ -474,7 +481,9 @@ def assemble(
             folder=folder,
             dismiss=dismiss,
             look_who_hears=daemon.look_who_hears,
-            logs_in=lambda: bool(configs.load().settings.people.issuer),
+            provider=provider,
+            url=lambda: configs.load().settings.people.url.rstrip("/"),
+            open_web=open_web,
             here=functools.partial(who_is_with, bus),
             forget_keys=models.owned_keys.forget_all,
         )

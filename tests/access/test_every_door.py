@@ -69,6 +69,10 @@ DECIDED: dict[tuple[str, str], list[Asked]] = {
     ("GET", "/api/sign-in/callback"): [],
     ("POST", "/api/device/code"): [],
     ("POST", "/api/device/token"): [],
+    ("POST", "/api/sign-in/password"): [],
+    ("POST", "/api/invitation"): [],
+    ("POST", "/api/invitation/password"): [],
+    ("POST", "/api/password"): [],  # of the one who asks alone
     ("GET", "/api/device"): [],  # a code that nobody else was shown
     ("POST", "/api/device"): [],
     ("GET", "/api/openapi.json"): [Asked(refused=False)],

@@ -12,7 +12,14 @@ def said(machine: Machine, *arguments: str) -> str:
 
 
 def test_people_and_teams_are_added_limited_given_tokens_and_let_in_no_longer(fresh: Machine) -> None:
-    assert f"{BOB} is member, and works in " in said(fresh, "people", "add", BOB)
+    added = said(fresh, "people", "add", BOB)
+    assert f"{BOB} is member, and works in " in added
+    assert "/invitation#" in added
+    assert "works once" in added
+    assert "only over https" in added, "how people elsewhere get there"
+    assert fresh.json("people", "invite", BOB)["link"] != fresh.json("people", "invite", BOB)["link"]
+    assert "invited" in said(fresh, "people", "list")
+    assert "people.url" in fresh.run("doctor").stdout
     said(fresh, "people", "add", ANN, "--role", "viewer")
     assert f"{ANN} is admin" in said(fresh, "people", "role", ANN, "admin")
     said(fresh, "teams", "create", "core")

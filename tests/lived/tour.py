@@ -647,6 +647,7 @@ async def coming_in(root: Path, met: Met) -> None:
 
 async def with_people(h: House, client: Client, met: Met) -> None:
     await say(client, "people.add", email="zoe@example.org")
+    assert "/invitation#" in (await say(client, "people.invite", person="zoe@example.org")).link
     await say(client, "people.remove", person="zoe@example.org")
     ann = await say(client, "people.add", email="ann@example.org")
     bob = await say(client, "people.add", email="bob@example.org")

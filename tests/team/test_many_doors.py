@@ -8,13 +8,16 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from websockets.asyncio.client import ClientConnection
+from websockets.asyncio.client import connect as ws_connect
+from websockets.exceptions import ConnectionClosed
 
 from benchmarks.cluster import Cluster, Member, cluster
 from openagent.client import Client
 from openagent.protocol import events as e
 from openagent.protocol.daemon import DaemonStatus
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.people import PeopleAdd, SessionShare
+from openagent.protocol.people import PeopleAdd, PeopleRemove, SessionShare
 from openagent.protocol.tokens import TokensCreate, TokensRevoke
 from tests.interaction.doing import messages_of, shell
 from tests.interaction.house import PATIENCE, until
@@ -163,3 +166,39 @@ async def test_a_link_is_joined_at_any_gateway_though_a_worker_has_the_session(t
             assert (joined.status_code, joined.json().get("id")) == (200, session), joined.text
             read = await ann.get(f"/api/agents/{session}/messages")
             assert read.status_code == 200, read.text
+
+
+async def test_an_invitation_of_one_gateway_is_used_at_another_and_holds_at_both(tmp_path: Path) -> None:
+    people = f'people.folder = "{tmp_path / "people"}"'
+    async with cluster(tmp_path, [{"text": "Said."}], gateways=2, workers=0, settings=people) as team:
+        owner = await team.gateways[0].client()
+        person = await owner.request(PeopleAdd(id=owner.next_id(), email="ann@example.test"))
+        chosen = {"invitation": person.link.partition("#")[2], "password": "correct horse battery"}
+        known = {"email": person.email, "password": chosen["password"]}
+        async with AsyncExitStack() as stack:
+            first, second = [
+                await stack.enter_async_context(
+                    httpx2.AsyncClient(base_url=f"http://127.0.0.1:{each.port}", timeout=PATIENCE)
+                )
+                for each in team.gateways
+            ]
+            come_in = await second.post("/api/invitation/password", json=chosen)
+            assert come_in.status_code == 200, come_in.text
+            assert (await first.post("/api/invitation/password", json=chosen)).status_code == 404
+            login = come_in.headers["set-cookie"].partition(";")[0].partition("=")[2]
+            headers = {"Authorization": f"Bearer {login}"}
+            for gateway in (first, second):
+                assert (await gateway.get("/api/me", headers=headers)).json()["name"] == person.email
+                assert (await gateway.post("/api/sign-in/password", json=known)).status_code == 200
+            address = f"ws://127.0.0.1:{team.gateways[1].port}/ws"
+            async with ws_connect(address, additional_headers=headers) as line:
+                await owner.request(PeopleRemove(id=owner.next_id(), person=person.email))
+                with pytest.raises(ConnectionClosed):
+                    await asyncio.wait_for(_to_its_end(line), PATIENCE)
+            assert (await second.get("/api/me", headers=headers)).status_code == 401
+            assert (await second.post("/api/sign-in/password", json=known)).status_code == 401
+
+
+async def _to_its_end(line: ClientConnection) -> None:
+    while True:
+        await line.recv()

@@ -100,6 +100,9 @@ it('an admin puts people into a team, limits and suspends them', { timeout: 120_
   await ann.getByRole('button', { name: 'Add a person' }).click()
   await ann.getByLabel('Address').fill('dora@example.org')
   await ann.getByRole('button', { name: 'Add', exact: true }).click()
+  await ann.getByRole('dialog').getByText('They sign in with Example.').waitFor()
+  await picture(ann, 'person-added')
+  await ann.keyboard.press('Escape')
   await people.getByText('dora@example.org').waitFor()
 
   await ann.getByRole('button', { name: 'New team' }).click()

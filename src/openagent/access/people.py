@@ -22,9 +22,11 @@ from openagent.protocol.ids import new_session_id
 from openagent.protocol.op import Done
 from openagent.protocol.people import (
     AccessTold,
+    Invited,
     Myself,
     People,
     PeopleAdd,
+    PeopleInvite,
     PeopleList,
     PeopleMe,
     PeopleRemove,
@@ -46,7 +48,7 @@ from openagent.protocol.people import (
 )
 from openagent.protocol.sessions import SessionInfo
 
-LINK_SECONDS = 7 * 86_400.0
+LINK_SECONDS = INVITATION_SECONDS = 7 * 86_400.0
 _PREFIX = "share_"
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
 
@@ -73,20 +75,25 @@ class PeopleService:
         folder: Callable[[], Path],
         dismiss: Callable[[str], None],
         look_who_hears: Callable[[str], Awaitable[None]],
-        logs_in: Callable[[], bool],
+        provider: Callable[[], str],
+        url: Callable[[], str],
+        open_web: Callable[[], Awaitable[tuple[str, str]]],
         here: Callable[[str], list[str]],
         forget_keys: Callable[[str], Awaitable[None]],
     ) -> None:
         """`folder` holds everybody's, `dismiss` hangs up on whoever is connected as a person, `look_who_hears` on
-        whoever is with a session and not meant any more; `logs_in` tells whether people can log in, `here` who looks at
-        a session; `forget_keys` takes those of `person/ID` or `team/ID` out of the vault."""
+        whoever is with a session and not meant any more; `provider` tells whom people log in with, if with anybody,
+        `url` where they open the web, if the settings say, `open_web` where it is otherwise; `here` who looks at a
+        session; `forget_keys` takes those of `person/ID` or `team/ID` out of the vault."""
         self._store = store
         self._wrong = WrongCodes()
         self._manager = manager
         self._folder = folder
         self._dismiss = dismiss
         self._look_who_hears = look_who_hears
-        self._logs_in = logs_in
+        self._provider = provider
+        self._url = url
+        self._open_web = open_web
         self._here = here
         self._forget_keys = forget_keys
         self._changing = asyncio.Lock()
@@ -96,6 +103,7 @@ class PeopleService:
             PeopleMe.handled_by(self._me),
             PeopleList.handled_by(self._list),
             PeopleAdd.handled_by(self._add),
+            PeopleInvite.handled_by(self._invite),
             PeopleUpdate.handled_by(self._update),
             PeopleRemove.handled_by(self._remove),
             TeamsList.handled_by(self._teams),
@@ -172,15 +180,17 @@ class PeopleService:
         known = await self._store.names()
         return Myself(
             found.info if found else None,
-            several=bool(known) or self._logs_in(),
+            several=bool(known) or bool(self._provider()),
             teams=[TeamName(team.id, team.name) for team in await self._store.teams()],
             known=known,
         )
 
     async def _list(self, connection: Connection, op: PeopleList) -> People:
-        return People([each.info for each in await self._store.people()])
+        everybody = [each.info for each in await self._store.people()]
+        typed = any(info.password or info.invited_until for info in everybody)
+        return People(everybody, _note(self._url()) if typed else "")
 
-    async def _add(self, connection: Connection, op: PeopleAdd) -> PersonInfo:
+    async def _add(self, connection: Connection, op: PeopleAdd) -> Invited:
         if not _EMAIL.fullmatch(op.email):
             raise OpenAgentError("invalid_argument", f"{op.email!r} is no e-mail address.")
         async with self._changing:
@@ -188,7 +198,27 @@ class PeopleService:
                 raise OpenAgentError("conflict", f"There is already somebody with the address {op.email}.")
             made = await self._new(op.email, op.name, op.role)
             await self._store.save_person(made)
-        return made.info
+        if provider := self._provider():
+            return _invited(made.info, note=f"They sign in with {provider}.")
+        return await self._invitation(made.info.id)
+
+    async def _invite(self, connection: Connection, op: PeopleInvite) -> Invited:
+        found = await self._find(op.person)
+        if found.info.disabled:
+            raise OpenAgentError(
+                "conflict",
+                f"{found.info.email} is disabled.",
+                hint=f"Enable them first: `openagent people disable {found.info.email} --again`.",
+            )
+        return await self._invitation(found.info.id)
+
+    async def _invitation(self, person: str) -> Invited:
+        secret, place = secrets.token_urlsafe(24), self._url() or (await self._open_web())[0]
+        await self._store.invite(person, digest_of(secret), time.time() + INVITATION_SECONDS)
+        found = await self._store.person(person)
+        if found is None:
+            raise OpenAgentError("not_found", "This person has been removed.")
+        return _invited(found.info, link=f"{place}/invitation#{secret}", note=_note(place))
 
     async def _update(self, connection: Connection, op: PeopleUpdate) -> PersonInfo:
         async with self._changing:
@@ -208,8 +238,8 @@ class PeopleService:
             if found.info.role == "admin" and not any(info.role == "admin" and not info.disabled for info in others):
                 raise OpenAgentError(
                     "conflict",
-                    f"{found.info.email} is the only admin, and nobody could let people in or out after them.",
-                    hint="Make somebody else one first: `openagent people role ADDRESS admin`.",
+                    f"{found.info.email} is the only admin.",
+                    hint="Make another person an admin first: `openagent people role ADDRESS admin`.",
                 )
             await self._store.remove_person(found.info.id, time.time())
             await self._forget_keys(f"person/{found.info.id}")
@@ -275,7 +305,7 @@ class PeopleService:
         if op.link:
             link = _PREFIX + secrets.token_urlsafe(24)
             until = time.time() + (op.expires_in or LINK_SECONDS)
-            await self._store.add_link(SessionLink(_digest(link), session.id, op.link == "write", until))
+            await self._store.add_link(SessionLink(digest_of(link), session.id, op.link == "write", until))
         return Shared(self._manager.told(session.info, connection.env), link)
 
     async def _with_descendants(self, session: str) -> list[str]:
@@ -288,7 +318,7 @@ class PeopleService:
                 "invalid_argument", "Whoever has the machine needs no link.", hint="`openagent attach SESSION`."
             )
         self._wrong.check(person)
-        session = await self._store.use_link(_digest(op.link), person, time.time())
+        session = await self._store.use_link(digest_of(op.link), person, time.time())
         if session is None:
             self._wrong.add(person)
             raise OpenAgentError("not_found", "The link leads nowhere: it is wrong, has expired or was taken back.")
@@ -354,6 +384,19 @@ def _made(folder: Path, name: str, unique: str) -> str:
     return str(made.resolve())
 
 
-def _digest(link: str) -> bytes:
+def _invited(info: PersonInfo, *, link: str = "", note: str = "") -> Invited:
+    return Invited(**{name: getattr(info, name) for name in info.__struct_fields__}, link=link, note=note)
+
+
+def _note(place: str) -> str:
+    if place.startswith("https://"):
+        return ""
+    return (
+        "Passwords are accepted only over https, or on this machine. For people elsewhere, put an https proxy in front "
+        "of the server and set `people.url` to its address."
+    )
+
+
+def digest_of(link: str) -> bytes:
     """The secrets are 192 random bits, so a plain hash is as good as a slow one."""
     return hashlib.sha256(link.encode()).digest()

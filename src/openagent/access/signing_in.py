@@ -1,4 +1,5 @@
-"""How people log in: a browser at the provider that the settings name, a terminal by a code that a browser confirms."""
+"""How people log in: a browser at the provider that the settings name or with a password, a terminal by a code that a
+browser confirms."""
 
 import hashlib
 import re
@@ -13,13 +14,23 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openagent.access.oidc import OidcProvider
-from openagent.access.people import PeopleService, Vouched
+from openagent.access.passwords import MOST, Passwords
+from openagent.access.people import PeopleService, Vouched, digest_of
 from openagent.access.tokens import Access
 from openagent.access.wrong_codes import WrongCodes
 from openagent.config.settings import PeopleSettings
 from openagent.daemon.callers import Caller
-from openagent.gateway.authentication import DeviceAnswer, DeviceCode, SignedIn, Started, Waiting
-from openagent.plugins.access import PendingLogin, PeopleStore
+from openagent.gateway.authentication import (
+    DeviceAnswer,
+    DeviceCode,
+    Invitation,
+    Joined,
+    LoggedIn,
+    SignedIn,
+    Started,
+    Waiting,
+)
+from openagent.plugins.access import PendingLogin, PeopleStore, StoredPerson
 from openagent.protocol.errors import OpenAgentError
 
 PATIENCE = 600.0
@@ -56,12 +67,16 @@ class SigningInService:
         people: PeopleService,
         access: Access,
         settings: Callable[[], PeopleSettings],
+        *,
+        dismiss: Callable[[str], None],
         provider: Callable[[PeopleSettings], OidcProvider] = OidcProvider,
     ) -> None:
         self._store = store
         self._people = people
         self._access = access
         self._settings = settings
+        self._dismiss = dismiss
+        self._passwords = Passwords()
         self._make = provider
         self._provider: OidcProvider | None = None
         self._wrong = WrongCodes()
@@ -91,10 +106,11 @@ class SigningInService:
         begun = msgspec.json.decode(kept.data, type=_AtProvider)
         claims = await self._current().claims(given["code"], begun.redirect, begun.nonce, begun.verifier)
         person = await self._people.signed_in(_vouched(claims, self._settings()))
+        return SignedIn(await self._browser_of(person), begun.after)
+
+    async def _browser_of(self, person: StoredPerson) -> LoggedIn:
         seconds = self._settings().login_hours * 3600
-        return SignedIn(
-            await self._access.admit(person, f"browser of {person.info.email}", "browser", seconds), begun.after
-        )
+        return await self._access.admit(person, f"browser of {person.info.email}", "browser", seconds)
 
     def _current(self) -> OidcProvider:
         """Of the settings as they are by now."""
@@ -102,6 +118,61 @@ class SigningInService:
         if self._provider is None or self._provider.settings != settings:
             self._provider = self._make(settings)
         return self._provider
+
+    # A password
+
+    async def has_passwords(self) -> bool:
+        return await self._store.has_passwords()
+
+    async def by_password(self, email: str, password: str, after: str) -> SignedIn | None:
+        wanted = email.strip().casefold()
+        everybody = await self._store.people()
+        found = next((each for each in everybody if each.info.email.casefold() == wanted), None)
+        # An unknown address costs the same work as a wrong password.
+        kept = await self._store.password(found.info.id if found else "")
+        is_right = await self._passwords.matches(password, kept)
+        if found is None or not is_right or found.info.disabled or len(password) > MOST:
+            return None
+        if await self._store.password(found.info.id) != kept:  # changed in the meantime
+            return None
+        await self._store.came(found.info.id, time.time())
+        return SignedIn(await self._browser_of(found), _local(after))
+
+    async def invited(self, secret: str) -> Invitation | None:
+        found = await self._store.invited(digest_of(secret), time.time())
+        return Invitation(found.info.email, found.info.invited_until or 0.0) if found else None
+
+    async def join(self, secret: str, password: str) -> Joined | None:
+        found = await self._store.invited(digest_of(secret), time.time())
+        if found is None:
+            return None
+        hashed = await self._passwords.hashed(password)
+        if not await self._store.join(digest_of(secret), hashed, time.time()):
+            return None
+        if found.info.password:
+            await self._end_logins(found.info.id)
+        await self._store.came(found.info.id, time.time())
+        return Joined(await self._browser_of(found), is_new=not found.info.password)
+
+    async def change_password(self, caller: Caller, old: str, new: str) -> bool:
+        if not await self._access.is_all_of_them(caller):
+            raise OpenAgentError(
+                "permission_denied",
+                "This token may do less than the person, so it cannot change their password.",
+                hint="Change it in a browser where you are signed in.",
+            )
+        kept = await self._store.password(caller.person)
+        if not await self._passwords.matches(old, kept):
+            return False
+        if not await self._store.change_password(caller.person, kept, await self._passwords.hashed(new)):
+            return False
+        await self._end_logins(caller.person, but=caller.id)
+        return True
+
+    async def _end_logins(self, person: str, but: str = "") -> None:
+        """Someone who knew the old password may have made any of them."""
+        for each in await self._store.end_logins(person, but):
+            self._dismiss(each)
 
     # A terminal
 

@@ -24,6 +24,7 @@ from openagent.protocol.customizing import Plugin, PluginsList
 from openagent.protocol.daemon import DaemonInfo, DaemonStatus
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.extras import ExtraInfo, ExtrasList
+from openagent.protocol.people import People, PeopleList
 from openagent.protocol.safety import PolicyExplain
 from openagent.protocol.setup import FolderTrust, ModelSources, SetupLook, SetupShow
 
@@ -151,7 +152,7 @@ def _daemon() -> Iterable[Check]:
     """What the daemon itself says. One that was not running is started for this and, unless used, stopped again."""
     before = daemon_pid()
     try:
-        info, settings, notices, plugins, extras, sources, folder = complete(_ask_daemon())
+        info, people, settings, notices, plugins, extras, sources, folder = complete(_ask_daemon())
     except (OpenAgentError, OSError) as problem:
         yield _refusal(problem)
         yield _keys(None, "")
@@ -170,6 +171,8 @@ def _daemon() -> Iterable[Check]:
         yield from (Check("note", "missing", note) for note in settings.notes)
         yield from (Check("rules", "missing", note) for note in notices)
         yield from _trust(folder)
+    if people.note:
+        yield Check("people", "missing", people.note)
     for plugin in plugins:
         advice = f"Correct or uninstall {plugin.distribution or plugin.place}."
         yield Check("plugin", "broken", f"{plugin.name} ({plugin.kind}): {plugin.error}", advice)
@@ -226,6 +229,7 @@ def _refusal(problem: Exception) -> Check:
 
 class _Told(NamedTuple):
     info: DaemonInfo
+    people: People
     settings: ConfigList | OpenAgentError
     notices: list[str]
     plugins: list[Plugin]
@@ -239,6 +243,7 @@ async def _ask_daemon() -> _Told:
     cwd = os.getcwd()
     async with daemon() as client:
         info = await client.request(DaemonStatus(id=client.next_id()))
+        people = await client.request(PeopleList(id=client.next_id()))
         plugins = (await client.request(PluginsList(id=client.next_id()))).plugins
         broken = [plugin for plugin in plugins if plugin.error]
         extras = (await client.request(ExtrasList(id=client.next_id()))).extras
@@ -249,8 +254,8 @@ async def _ask_daemon() -> _Told:
             sources = await client.request(SetupLook(id=client.next_id(), cwd=cwd))
             folder = (await client.request(SetupShow(id=client.next_id(), cwd=cwd))).folder
         except OpenAgentError as problem:
-            return _Told(info, problem, [], broken, extras, None, None)
-        return _Told(info, settings, notices, broken, extras, sources, folder)
+            return _Told(info, people, problem, [], broken, extras, None, None)
+        return _Told(info, people, settings, notices, broken, extras, sources, folder)
 
 
 def _keys(sources: ModelSources | None, model: str) -> Check:

@@ -12,8 +12,10 @@ from openagent.cli.terminal import table
 from openagent.client.text import ago, clean
 from openagent.protocol.people import (
     AccessTold,
+    Invited,
     Limits,
     PeopleAdd,
+    PeopleInvite,
     PeopleList,
     PeopleRemove,
     PeopleUpdate,
@@ -39,6 +41,7 @@ F = TypeVar("F", bound=Callable[..., Any])
     epilog=examples(
         "openagent people list",
         "openagent people add ann@example.com --role admin",
+        "openagent people invite ann@example.com",
         "openagent people disable ann@example.com",
     ),
 )
@@ -71,8 +74,22 @@ def list_people(as_json: bool) -> None:
 @click.option("--role", type=_ROLES, default="member", show_default=True, help="What they may do.")
 @as_json
 def add(email: str, name: str, role: str, as_json: bool) -> None:
-    """Add a person, who logs in with this address."""
-    _tell(ask_daemon(PeopleAdd(id="-", email=email, name=name, role=cast("Role", role))), as_json)
+    """Add a person and print an invitation link. It works once, for 7 days; they choose a password there.
+
+    No link is printed when people sign in with an identity provider (`people.issuer`).
+    """
+    _tell_invited(ask_daemon(PeopleAdd(id="-", email=email, name=name, role=cast("Role", role))), as_json)
+
+
+@command("invite", "openagent people invite ann@example.com")
+@click.argument("person", metavar="ADDRESS")
+@as_json
+def invite(person: str, as_json: bool) -> None:
+    """Print a new invitation link, for example after a forgotten password. It replaces the previous link.
+
+    Choosing a new password signs the person out everywhere and revokes their tokens.
+    """
+    _tell_invited(ask_daemon(PeopleInvite(id="-", person=person)), as_json)
 
 
 @command("role", "openagent people role ann@example.com admin")
@@ -98,21 +115,21 @@ def disable(person: str, again: bool, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @as_json
 def remove(person: str, yes: bool, as_json: bool) -> None:
-    """Remove a person, who is out at once: logins, tokens and own keys end.
+    """Remove a person. They are signed out at once, and their tokens and keys are deleted.
 
-    Their sessions and folder stay, under their name. Whoever is added with this address later is somebody new.
+    Their sessions and folder stay under their name. Adding the same address later creates a new person.
     """
     if not yes:
         if not sys.stdin.isatty():
-            raise click.UsageError("Nobody can be asked here: say --yes.")
+            raise click.UsageError("Without a terminal to confirm in, --yes is required.")
         click.confirm(
-            f"Remove {clean(person)}? Sessions and folder stay, logins and tokens end.", abort=True, err=as_json
+            f"Remove {clean(person)}? Their tokens are revoked; sessions and folder stay.", abort=True, err=as_json
         )
     ask_daemon(PeopleRemove(id="-", person=person))
     if as_json:
         print_json({"removed": person})
     else:
-        say(f"{clean(person)} is out. Their sessions and folder stay, under their name.")
+        say(f"Removed {clean(person)}. Their sessions and folder stay under their name.")
 
 
 def _limit_options(function: F) -> F:
@@ -268,15 +285,17 @@ def share(
         say("It is yours alone again." if off else f"It is shared with the team {clean(team or '')}.")
 
 
-for each in (list_people, add, change_role, disable, remove, limit_person):
+for each in (list_people, add, invite, change_role, disable, remove, limit_person):
     people.add_command(each)
 for each in (list_teams, create_team, update_team, remove_team, limit_team):
     teams.add_command(each)
 
 
 def _row(info: PersonInfo) -> tuple[str, ...]:
+    now = time.time()
     role = "disabled" if info.disabled else info.role
-    seen = ago(info.last_login_at, time.time()) if info.last_login_at else "never"
+    invited = "" if not info.invited_until else "invited" if info.invited_until > now else "link expired"
+    seen = ago(info.last_login_at, now) if info.last_login_at else invited or "never"
     return (clean(info.email), clean(info.name), role, clean(", ".join(info.teams)), seen, clean(info.folder))
 
 
@@ -314,6 +333,17 @@ def _tell(info: PersonInfo, as_json: bool) -> None:
     else:
         role = "is not let in any more" if info.disabled else f"is {info.role}, and works in {clean(info.folder)}"
         say(f"{clean(info.email)} {role}.")
+
+
+def _tell_invited(invited: Invited, as_json: bool) -> None:
+    _tell(invited, as_json)
+    if as_json:
+        return
+    if invited.link:
+        say(invited.link)
+        click.echo("\nSend them this link. It works once, for 7 days, and is not shown again.", err=True)
+    if invited.note:
+        click.echo(clean(invited.note), err=True)
 
 
 def _tell_team(team: TeamInfo, as_json: bool) -> None:

@@ -496,7 +496,8 @@ class PeopleSettings(Struct, frozen=True, kw_only=True):
     folder: str = "~/openagent-people"
     """Where everybody's folder is made, and every team's. A person works in their own and their teams'."""
     issuer: str = ""
-    """The address of the OpenID Connect provider that people log in with. Empty: nobody logs in."""
+    """The address of the OpenID Connect provider that people log in with. Empty: they sign in with
+    a password, chosen through the link that `openagent people add` prints."""
     client_id: str = ""
     """What the provider knows this installation as."""
     client_secret: str = ""
@@ -506,7 +507,8 @@ class PeopleSettings(Struct, frozen=True, kw_only=True):
     scopes: str = "openid email profile"
     """What the provider is asked for."""
     url: str = ""
-    """The address that people open this installation under, where a proxy stands before it."""
+    """The address that people open this installation under, where a proxy stands before it, such as
+    `https://agents.example.com`. Invitation links begin with it."""
     admins: list[str] = []
     """The e-mail addresses of those who come in as admins."""
     domains: list[str] = []

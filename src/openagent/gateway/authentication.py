@@ -37,6 +37,23 @@ class SignedIn(Struct, frozen=True):
     """The page to show now."""
 
 
+class Invitation(Struct, frozen=True):
+    """Somebody is asked to choose a password."""
+
+    email: str
+    """Theirs."""
+    expires_at: float
+    """Until when they may, in seconds since 1970."""
+
+
+class Joined(Struct, frozen=True):
+    """Somebody has chosen a password."""
+
+    logged_in: LoggedIn
+    is_new: bool
+    """They had none before."""
+
+
 class DeviceCode(NamedTuple):
     """What a terminal shows, and asks with."""
 
@@ -69,6 +86,26 @@ class SigningIn(Protocol):
 
     async def finish(self, state: str, given: dict[str, str]) -> SignedIn:
         """`state` is what this browser kept. Raises when it is not to be believed."""
+        ...
+
+    async def has_passwords(self) -> bool:
+        """Somebody logs in with one."""
+        ...
+
+    async def by_password(self, email: str, password: str, after: str) -> SignedIn | None:
+        """None, and no sooner: they are not the address and password of anybody who is let in."""
+        ...
+
+    async def invited(self, secret: str) -> Invitation | None:
+        """Whose invitation it is; None: there is none, or no longer."""
+        ...
+
+    async def join(self, secret: str, password: str) -> Joined | None:
+        """None as above. Raises when the password is too short."""
+        ...
+
+    async def change_password(self, caller: Caller, old: str, new: str) -> bool:
+        """False: it is not the old one. Every other login of the person ends."""
         ...
 
     async def device(self, origin: str, client: str) -> DeviceCode: ...

@@ -26,7 +26,12 @@ SIGN_IN_START = "/api/sign-in/start"
 SIGN_IN_CALLBACK = "/api/sign-in/callback"
 DEVICE_CODE = "/api/device/code"
 DEVICE_TOKEN = "/api/device/token"  # noqa: S105 -- an address
-WAYS_IN = frozenset((LOGIN, SIGN_IN, SIGN_IN_START, SIGN_IN_CALLBACK, DEVICE_CODE, DEVICE_TOKEN))
+PASSWORD = "/api/sign-in/password"  # noqa: S105 -- an address
+INVITATION = "/api/invitation"
+JOIN = "/api/invitation/password"
+WAYS_IN = frozenset(
+    (LOGIN, SIGN_IN, SIGN_IN_START, SIGN_IN_CALLBACK, DEVICE_CODE, DEVICE_TOKEN, PASSWORD, INVITATION, JOIN)
+)
 TRACE = "Trace-Id"
 WEBSOCKET = "/ws"
 METRICS = "/metrics"
@@ -34,7 +39,7 @@ LIVE = "/healthz"
 READY = "/readyz"
 GRAPHQL = "/graphql"
 SOCKET_IO = "/socket.io"
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 CONTENT_SECURITY_POLICY = "; ".join(
@@ -81,8 +86,8 @@ class Guard:
         self._guesses = guesses
         host = address[0]
         self._extra = {name.lower() for name in extra_hosts}
-        self._names = {*_LOOPBACK, host.lower()} | {_hostname(name) for name in self._extra}
-        self._is_local = host in _LOOPBACK
+        self._names = {*LOOPBACK, host.lower()} | {_hostname(name) for name in self._extra}
+        self._is_local = host in LOOPBACK
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):

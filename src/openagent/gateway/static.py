@@ -19,6 +19,10 @@ _OWN = {
     "/-/login.js": "login.js",
     "/device": "device.html",
     "/-/device.js": "device.js",
+    "/invitation": "invitation.html",
+    "/-/invitation.js": "invitation.js",
+    "/password": "password.html",
+    "/-/password.js": "password.js",
     "/-/page.css": "page.css",
 }
 _FOREVER = "public, max-age=31536000, immutable"

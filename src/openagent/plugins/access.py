@@ -105,6 +105,38 @@ class PeopleStore(Protocol):
         gone; what is theirs stays theirs."""
         ...
 
+    async def came(self, person: str, now: float) -> None:
+        """They have logged in."""
+        ...
+
+    async def invite(self, person: str, digest: bytes, until: float) -> None:
+        """In place of an invitation before. `digest`: of the secret, which itself is not kept."""
+        ...
+
+    async def invited(self, digest: bytes, now: float) -> StoredPerson | None:
+        """Whose invitation it is; None: there is none, or no longer."""
+        ...
+
+    async def join(self, digest: bytes, password: str, now: float) -> bool:
+        """The invitation is used up, for this password. Once: whoever comes next gets False."""
+        ...
+
+    async def password(self, person: str) -> str:
+        """As it is kept; empty: they have none."""
+        ...
+
+    async def change_password(self, person: str, old: str, new: str) -> bool:
+        """Both as they are kept. False: it is another one by now."""
+        ...
+
+    async def has_passwords(self) -> bool:
+        """Somebody has one."""
+        ...
+
+    async def end_logins(self, person: str, but: str = "") -> list[str]:
+        """Their logins and tokens are gone, but for this one. Tells which."""
+        ...
+
     async def names(self) -> list[PersonName]:
         """Also of those who were removed; by address."""
         ...

@@ -51,13 +51,31 @@ class PersonInfo(Struct, frozen=True, omit_defaults=True):
     """When they were added, in seconds since 1970."""
     last_login_at: float | None = None
     """When they last logged in, in seconds since 1970."""
+    password: bool = False
+    """They sign in with a password."""
+    invited_until: float | None = None
+    """When their unused invitation expires, in seconds since 1970."""
 
 
-class People(Struct, frozen=True):
+class Invited(PersonInfo, frozen=True, omit_defaults=True):
+    """A person and their invitation."""
+
+    link: str = ""
+    """Where they choose a password. It works once and is not shown again. Empty: they sign in with the provider."""
+    note: str = ""
+    """A remark for whoever passes the link on."""
+
+    def __repr__(self) -> str:
+        return f"Invited(id={self.id!r}, email={self.email!r})"
+
+
+class People(Struct, frozen=True, omit_defaults=True):
     """People."""
 
     people: list[PersonInfo]
     """Each person, the oldest first."""
+    note: str = ""
+    """A problem that keeps people from signing in, if there is one."""
 
 
 class TeamInfo(Struct, frozen=True, omit_defaults=True):
@@ -123,8 +141,9 @@ class PeopleList(ReadingOp[People], tag="people.list", needs="admin", reach="who
     """The people there are."""
 
 
-class PeopleAdd(Op[PersonInfo], tag="people.add", needs="admin", reach="whole", routes=POST("/api/people", status=201)):
-    """Add a person before they log in themselves; the login with this address is theirs then."""
+class PeopleAdd(Op[Invited], tag="people.add", needs="admin", reach="whole", routes=POST("/api/people", status=201)):
+    """Add a person and make their invitation link. If `people.issuer` is set, they sign in there with this address
+    instead."""
 
     email: str
     """Their address."""
@@ -132,6 +151,19 @@ class PeopleAdd(Op[PersonInfo], tag="people.add", needs="admin", reach="whole", 
     """What to call them."""
     role: Role = "member"
     """What they may do."""
+
+
+class PeopleInvite(
+    Op[Invited],
+    tag="people.invite",
+    needs="admin",
+    reach="whole",
+    routes=POST("/api/people/{person}/invitation", status=201),
+):
+    """Make a new invitation link for a person, for example after a forgotten password. It replaces the previous one."""
+
+    person: str
+    """Their id or address."""
 
 
 class PeopleUpdate(
@@ -150,8 +182,8 @@ class PeopleUpdate(
 
 
 class PeopleRemove(Op[Done], tag="people.remove", needs="admin", reach="whole", routes=DELETE("/api/people/{person}")):
-    """Remove a person: their logins, tokens and own keys end at once, and they are in no team any more. Their sessions
-    and folder stay, under their name, and their address can be added again, for somebody new."""
+    """Remove a person: they are signed out at once, leave their teams, and lose their tokens and keys. Their sessions
+    and folder stay under their name. Adding the address again creates a new person."""
 
     person: str
     """Their id or address."""
@@ -278,6 +310,7 @@ class SessionAccess(
 
 
 PEOPLE_OPS = (
-    *(PeopleMe, PeopleList, PeopleAdd, PeopleUpdate, PeopleRemove, TeamsList, TeamsCreate, TeamsUpdate, TeamsRemove),
+    *(PeopleMe, PeopleList, PeopleAdd, PeopleInvite, PeopleUpdate, PeopleRemove),
+    *(TeamsList, TeamsCreate, TeamsUpdate, TeamsRemove),
     *(SessionShare, SessionJoin, SessionAccess),
 )

@@ -45,6 +45,30 @@ class SqlPeople:
     async def remove_person(self, person: str, now: float) -> None:
         await self._store.write(_WRITER, _remove_person, person, now)
 
+    async def came(self, person: str, now: float) -> None:
+        await self._store.write(_WRITER, _set, person, {"last_login_at": now})
+
+    async def invite(self, person: str, digest: bytes, until: float) -> None:
+        await self._store.write(_WRITER, _set, person, {"invitation": digest, "invited_until": until})
+
+    async def invited(self, digest: bytes, now: float) -> StoredPerson | None:
+        return await self._store.read(_invited, digest, now)
+
+    async def join(self, digest: bytes, password: str, now: float) -> bool:
+        return await self._store.write(_WRITER, _join, digest, password, now)
+
+    async def password(self, person: str) -> str:
+        return await self._store.read(_password, person)
+
+    async def change_password(self, person: str, old: str, new: str) -> bool:
+        return await self._store.write(_WRITER, _change_password, person, old, new)
+
+    async def has_passwords(self) -> bool:
+        return await self._store.read(_has_passwords)
+
+    async def end_logins(self, person: str, but: str = "") -> list[str]:
+        return await self._store.write(_WRITER, _end_logins, person, but)
+
     async def names(self) -> list[PersonName]:
         return await self._store.read(_names)
 
@@ -118,6 +142,8 @@ def _person(row: RowMapping, belonging: Sequence[Any]) -> StoredPerson:
         limits=_limits.decode(row["limits"]),
         created_at=row["created_at"],
         last_login_at=row["last_login_at"],
+        password=bool(row["password"]),
+        invited_until=row["invited_until"],
     )
     return StoredPerson(
         info,
@@ -155,9 +181,51 @@ def _role(connection: Connection, person: str) -> str:
 def _save_person(connection: Connection, person: StoredPerson) -> None:
     given = msgspec.structs.asdict(person.info)
     given |= {"issuer": person.issuer, "subject": person.subject, "limits": to_json(person.info.limits)}
-    del given["teams"]
+    for elsewhere in ("teams", "password", "invited_until"):
+        del given[elsewhere]
     taken = f"There is already somebody with the address {person.info.email}."
     _put(connection, people, person.info.id, given, taken)
+
+
+def _set(connection: Connection, person: str, given: dict[str, Any]) -> None:
+    connection.execute(update(people).where(people.c.id == person).values(given))
+
+
+def _is_open(digest: bytes, now: float) -> ColumnElement[bool]:
+    return and_(people.c.invitation == digest, people.c.invited_until > now, people.c.disabled.is_(False))
+
+
+def _invited(connection: Connection, digest: bytes, now: float) -> StoredPerson | None:
+    person = connection.execute(select(people.c.id).where(_is_open(digest, now))).scalar()
+    found = _people(connection, person) if person else []
+    return found[0] if found else None
+
+
+def _join(connection: Connection, digest: bytes, password: str, now: float) -> bool:
+    # Two daemons may see the same link: only who takes it away has it.
+    given = {"password": password, "invitation": None, "invited_until": None}
+    return bool(connection.execute(update(people).where(_is_open(digest, now)).values(given)).rowcount)
+
+
+def _password(connection: Connection, person: str) -> str:
+    return connection.execute(select(people.c.password).where(people.c.id == person)).scalar() or ""
+
+
+def _change_password(connection: Connection, person: str, old: str, new: str) -> bool:
+    which = update(people).where(people.c.id == person, people.c.password == old)
+    return bool(connection.execute(which.values(password=new)).rowcount)
+
+
+def _has_passwords(connection: Connection) -> bool:
+    found = select(people.c.id).where(people.c.password != "", people.c.removed_at == 0)
+    return connection.execute(found.limit(1)).first() is not None
+
+
+def _end_logins(connection: Connection, person: str, but: str) -> list[str]:
+    theirs = and_(access_tokens.c.person == person, access_tokens.c.id != but)
+    ended = list(connection.execute(select(access_tokens.c.id).where(theirs)).scalars())
+    connection.execute(delete(access_tokens).where(access_tokens.c.id.in_(ended)))
+    return ended
 
 
 def _remove_person(connection: Connection, person: str, now: float) -> None:
@@ -165,7 +233,7 @@ def _remove_person(connection: Connection, person: str, now: float) -> None:
         connection.execute(delete(column.table).where(column == person))
     # An older process of the team knows no removed people, and lets in nobody who is suspended.
     gone = {"removed_at": now, "disabled": True, "issuer": "", "subject": ""}
-    connection.execute(update(people).where(people.c.id == person).values(gone))
+    _set(connection, person, {**gone, "password": "", "invitation": None, "invited_until": None})
 
 
 def _put(connection: Connection, table: Table, key: str, row: dict[str, Any], taken: str) -> None:

@@ -24,7 +24,7 @@ from openagent.store.tables import metadata
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0023"
+HEAD = "0024"
 """The newest revision under migrations/versions."""
 _MIGRATION_LOCK = 0x6F70656E
 _versions = Table(

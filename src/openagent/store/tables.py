@@ -397,6 +397,9 @@ people = Table(
     Column("folder", Text, nullable=False),
     Column("limits", Text, nullable=False, server_default="{}"),
     Column("removed_at", Float, nullable=False, server_default="0"),
+    Column("password", Text, nullable=False, server_default=""),
+    Column("invitation", LargeBinary),
+    Column("invited_until", Float),
 )
 Index("people_by_email", people.c.email, people.c.removed_at, unique=True)
 

@@ -1542,6 +1542,24 @@ export interface IntentDetected {
   note?: string
 }
 
+/** A person and their invitation. */
+export interface Invited {
+  id: string
+  email: string
+  name?: string
+  role?: "admin" | "member" | "viewer"
+  disabled?: boolean
+  folder?: string
+  teams?: string[]
+  limits?: Limits
+  created_at?: number
+  last_login_at?: number | null
+  password?: boolean
+  invited_until?: number | null
+  link?: string
+  note?: string
+}
+
 /** What the processes in a session's jail use right now. */
 export interface JailUse {
   processes?: number
@@ -2285,7 +2303,7 @@ export interface OfflineOffer {
   installed?: boolean
 }
 
-export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | TurnRetry | MessagesPage | MessageRaw | AsksList | AskAgain | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionUndo | SessionRedo | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TaskRun | TaskFollow | TaskStop | TasksImport | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | KeysAdd | KeysList | KeysRemove | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | MetricsExport | MetricsSubscribe | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | WebClose | PeopleMe | PeopleList | PeopleAdd | PeopleUpdate | PeopleRemove | TeamsList | TeamsCreate | TeamsUpdate | TeamsRemove | SessionShare | SessionJoin | SessionAccess | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll | BackupCreate | BackupsList | BackupVerify | BackupKey | ReportShow | ReportSend
+export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | TurnRetry | MessagesPage | MessageRaw | AsksList | AskAgain | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionUndo | SessionRedo | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TaskRun | TaskFollow | TaskStop | TasksImport | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | KeysAdd | KeysList | KeysRemove | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | MetricsExport | MetricsSubscribe | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | WebClose | PeopleMe | PeopleList | PeopleAdd | PeopleInvite | PeopleUpdate | PeopleRemove | TeamsList | TeamsCreate | TeamsUpdate | TeamsRemove | SessionShare | SessionJoin | SessionAccess | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll | BackupCreate | BackupsList | BackupVerify | BackupKey | ReportShow | ReportSend
 
 /** A session of another agent that was brought here. */
 export interface Origin {
@@ -2332,15 +2350,23 @@ export interface PendingAsks {
 /** People. */
 export interface People {
   people: PersonInfo[]
+  note?: string
 }
 
-/** Add a person before they log in themselves; the login with this address is theirs then. */
+/** Add a person and make their invitation link. If `people.issuer` is set, they sign in there with this address instead. */
 export interface PeopleAdd {
   op: "people.add"
   id: string
   email: string
   name?: string
   role?: "admin" | "member" | "viewer"
+}
+
+/** Make a new invitation link for a person, for example after a forgotten password. It replaces the previous one. */
+export interface PeopleInvite {
+  op: "people.invite"
+  id: string
+  person: string
 }
 
 /** The people there are. */
@@ -2355,7 +2381,7 @@ export interface PeopleMe {
   id: string
 }
 
-/** Remove a person: their logins, tokens and own keys end at once, and they are in no team any more. Their sessions and folder stay, under their name, and their address can be added again, for somebody new. */
+/** Remove a person: they are signed out at once, leave their teams, and lose their tokens and keys. Their sessions and folder stay under their name. Adding the address again creates a new person. */
 export interface PeopleRemove {
   op: "people.remove"
   id: string
@@ -2465,6 +2491,8 @@ export interface PersonInfo {
   limits?: Limits
   created_at?: number
   last_login_at?: number | null
+  password?: boolean
+  invited_until?: number | null
 }
 
 /** What others are told of a person. */
@@ -3011,7 +3039,8 @@ export interface Results {
   "web.close": Done
   "people.me": Myself
   "people.list": People
-  "people.add": PersonInfo
+  "people.add": Invited
+  "people.invite": Invited
   "people.update": PersonInfo
   "people.remove": Done
   "teams.list": Teams
@@ -4747,6 +4776,7 @@ export interface Ops {
   "people.me": PeopleMe
   "people.list": PeopleList
   "people.add": PeopleAdd
+  "people.invite": PeopleInvite
   "people.update": PeopleUpdate
   "people.remove": PeopleRemove
   "teams.list": TeamsList

@@ -1,5 +1,5 @@
 import { type MantineColorScheme, Menu, useMantineColorScheme } from '@mantine/core'
-import { IconCheck, IconKey, IconLogout, IconUsers } from '@tabler/icons-react'
+import { IconCheck, IconKey, IconLogout, IconPassword, IconUsers } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
 import { signOut } from '@/lib/sign-out'
 import { useOpenAtOnce } from '@/parts/Demand'
@@ -56,6 +56,11 @@ export default function PersonMenu({ person }: { person: PersonInfo }) {
           </Menu.Item>
         ))}
         <Menu.Divider />
+        {person.password && (
+          <Menu.Item leftSection={<IconPassword size={16} />} component="a" href="/password">
+            Change password
+          </Menu.Item>
+        )}
         <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => void signOut()}>
           Sign out
         </Menu.Item>

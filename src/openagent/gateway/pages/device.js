@@ -6,7 +6,7 @@ const state = document.getElementById("state");
 
 function goAndLogIn() {
   const after = `/device?code=${encodeURIComponent(code.value)}`;
-  location.replace(`/api/sign-in/start?after=${encodeURIComponent(after)}`);
+  location.replace(`/login?after=${encodeURIComponent(after)}`);
 }
 
 async function problemOf(answer) {

@@ -24,6 +24,7 @@ from openagent.gateway.rest.asking import Asking
 from openagent.gateway.rest.browser import browser_rows
 from openagent.gateway.rest.downloads import Downloads
 from openagent.gateway.rest.endpoint import Custom, Endpoint, Row, endpoints
+from openagent.gateway.rest.passwords import password_rows
 from openagent.gateway.rest.scraping import scrape_row
 from openagent.gateway.rest.shell_runs import ShellRuns
 from openagent.gateway.rest.signing_in import signing_in_rows
@@ -84,6 +85,7 @@ def rows(asking: Asking, gate: Gate, guesses: Guesses) -> list[Row]:
     table: list[Row] = [
         *browser_rows(gate, asking.tell_login, guesses),
         *signing_in_rows(gate, asking.tell_login, guesses),
+        *password_rows(gate, asking.tell_login, guesses),
         Custom("GET", OPENAPI, "This document.", describe, scope="read", result=dict),
         *Talking(asking).rows(),
         *ShellRuns(asking).rows(),

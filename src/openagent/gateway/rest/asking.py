@@ -26,6 +26,7 @@ from openagent.gateway.rest.endpoint import Endpoint
 from openagent.gateway.rest.in_full import encode_full
 from openagent.gateway.rest.problems import Refused, problem
 from openagent.protocol.op import Done, Op
+from openagent.protocol.people import Invited
 from openagent.protocol.routes import Page
 from openagent.protocol.tokens import LoginAddress, TokenCreated
 from openagent.protocol.trace_context import new_trace
@@ -33,7 +34,7 @@ from openagent.protocol.trace_context import new_trace
 LONGEST_KEY = 255
 MOST_KEPT = 4 * 1024 * 1024
 """Bytes of an answer that can be given again."""
-_SECRETS = (TokenCreated, LoginAddress)
+_SECRETS = (TokenCreated, LoginAddress, Invited)
 R = TypeVar("R", bound=Struct)
 
 

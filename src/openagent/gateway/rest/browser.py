@@ -27,6 +27,19 @@ _REFUSALS_KEPT = 10
 """In a minute: whoever guesses without end must not fill the disk with it."""
 
 
+class Seldom:
+    """Tells the audit trail of logins that were refused, but not of all when there are many."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._told = deque([float("-inf")] * _REFUSALS_KEPT, _REFUSALS_KEPT)
+
+    async def __call__(self, peer: str) -> None:
+        if (now := time.monotonic()) - self._told[0] > 60:
+            self._told.append(now)
+            await self._tell(_NOBODY.at(peer), "login refused")
+
+
 class LoginBody(Struct, frozen=True, forbid_unknown_fields=True):
     """A browser's one-time code."""
 
@@ -67,7 +80,7 @@ class Connect(Struct, frozen=True):
 
 def browser_rows(gate: Gate, tell: Tell, guesses: Guesses) -> list[Custom]:
     """`tell`: what the audit trail is to know of whom."""
-    refused = deque([float("-inf")] * _REFUSALS_KEPT, _REFUSALS_KEPT)
+    refused = Seldom(tell)
 
     async def log_in(request: Request) -> Response:
         if "origin" in request.headers and request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
@@ -76,9 +89,7 @@ def browser_rows(gate: Gate, tell: Tell, guesses: Guesses) -> list[Custom]:
         logged_in = await gate.log_in(given.code)
         host, port = request.client or ("", 0)
         if logged_in is None:
-            if (now := time.monotonic()) - refused[0] > 60:
-                refused.append(now)
-                await tell(_NOBODY.at(f"{host}:{port}"), "login refused")
+            await refused(f"{host}:{port}")
             wait = await guesses.wrong(host, given.code)
             return too_many_guesses(wait) if wait else not_authenticated()
         await tell(logged_in.caller.at(f"{host}:{port}"), "logged in")

@@ -26,7 +26,7 @@ from openagent.gateway.rest.endpoint import Custom
 from openagent.gateway.rest.problems import Refused, too_many_guesses
 from openagent.protocol.errors import OpenAgentError
 
-_NOBODY = Caller("", "nobody", frozenset())
+NOBODY = Caller("", "nobody", frozenset())
 _GO_ON = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={}"><title>OpenAgent</title>'
 """Not a redirect: what follows one that began at the provider counts as its request, and is sent without our cookie."""
 
@@ -38,6 +38,8 @@ class Offered(Struct, frozen=True):
     """Whom they log in with; empty: nobody logs in."""
     url: str
     """Where a browser goes for it."""
+    passwords: bool
+    """They may log in with a password, too."""
 
 
 class StartQuery(Struct, frozen=True):
@@ -139,17 +141,23 @@ def signing_in_rows(gate: Gate, tell: Tell, guesses: Guesses) -> list[Custom]:
     async def service() -> SigningIn:
         found = await gate.signing_in()
         if found is None:
-            raise Refused(404, "not_found", "Nobody logs in here.", hint="`[people] issuer` names whom with.")
+            raise Refused(
+                404, "not_found", "Nobody logs in here.", hint="`openagent people add ADDRESS` lets somebody in."
+            )
         return found
 
     async def offered(request: Request) -> Response:
         found = await gate.signing_in()
         after = urlencode({"after": request.query_params.get("after", "/")})
-        return json_response(Offered(found.offered() if found else "", f"{SIGN_IN_START}?{after}"))
+        name, passwords = (found.offered(), await found.has_passwords()) if found else ("", False)
+        return json_response(Offered(name, f"{SIGN_IN_START}?{after}", passwords))
 
     async def start(request: Request) -> Response:
+        found = await service()
+        if not found.offered():
+            return RedirectResponse(f"/login?{urlencode({'after': request.query_params.get('after', '/')})}", 303)
         try:
-            started = await (await service()).start(_origin(request), request.query_params.get("after", "/"))
+            started = await found.start(_origin(request), request.query_params.get("after", "/"))
         except OpenAgentError as problem:
             return await _back(request, tell, problem)
         leaving = RedirectResponse(started.url, 303)
@@ -164,12 +172,12 @@ def signing_in_rows(gate: Gate, tell: Tell, guesses: Guesses) -> list[Custom]:
         try:
             done = await (await service()).finish(request.cookies.get(_state_cookie(request), ""), given)
         except OpenAgentError as problem:
-            if wait := await guesses.wrong(_host(request), given.get("state", "")):
+            if wait := await guesses.wrong(host(request), given.get("state", "")):
                 return too_many_guesses(wait)
             return await _back(request, tell, problem)
-        await tell(done.logged_in.caller.at(_peer(request)), "logged in")
+        await tell(done.logged_in.caller.at(peer(request)), "logged in")
         come_in = Response(_GO_ON.format(done.after.replace('"', "%22")), media_type="text/html")
-        come_in.headers["Set-Cookie"] = _login_cookie(done.logged_in, request)
+        come_in.headers["Set-Cookie"] = login_cookie(done.logged_in, request)
         return come_in
 
     async def device(request: Request) -> Response:
@@ -180,13 +188,13 @@ def signing_in_rows(gate: Gate, tell: Tell, guesses: Guesses) -> list[Custom]:
     async def poll(request: Request) -> Response:
         given = decode_body(request, await read_body(request), PollBody)
         answer = await (await service()).poll(given.device_code)
-        if answer == "expired_token" and (wait := await guesses.wrong(_host(request), given.device_code)):
+        if answer == "expired_token" and (wait := await guesses.wrong(host(request), given.device_code)):
             return too_many_guesses(wait)
         if isinstance(answer, str):
             refusal = json_response(NotYet(answer))
             refusal.status_code = 400
             return refusal
-        await tell(answer.caller.at(_peer(request)), "logged in")
+        await tell(answer.caller.at(peer(request)), "logged in")
         return json_response(Token(answer.secret, answer.expires_in, answer.caller.name))
 
     async def waiting(request: Request) -> Response:
@@ -254,7 +262,7 @@ def signing_in_rows(gate: Gate, tell: Tell, guesses: Guesses) -> list[Custom]:
 
 async def _back(request: Request, tell: Tell, problem: OpenAgentError) -> Response:
     """To the page it began at, which says that it did not work; why stands in the audit trail."""
-    await tell(_NOBODY.at(_peer(request)), f"login refused: {problem.info.message}"[:300])
+    await tell(NOBODY.at(peer(request)), f"login refused: {problem.info.message}"[:300])
     kind = "unreachable" if problem.info.code == "provider_error" else "refused"
     return RedirectResponse(f"/login?problem={kind}", 303)
 
@@ -263,7 +271,7 @@ def _state_cookie(request: Request) -> str:
     return f"{cookie_of(request.headers)}-sign-in"
 
 
-def _login_cookie(logged_in: LoggedIn, request: Request) -> str:
+def login_cookie(logged_in: LoggedIn, request: Request) -> str:
     expires = formatdate(logged_in.expires_at, usegmt=True)
     named = f"{cookie_of(request.headers)}={logged_in.secret}"
     return f"{named}; Path=/; HttpOnly; SameSite=Strict; Expires={expires}{_secure(request)}"
@@ -273,12 +281,12 @@ def _origin(request: Request) -> str:
     return f"{request.url.scheme}://{request.headers['host']}"
 
 
-def _peer(request: Request) -> str:
+def peer(request: Request) -> str:
     host, port = request.client or ("", 0)
     return f"{host}:{port}"
 
 
-def _host(request: Request) -> str:
+def host(request: Request) -> str:
     return request.client.host if request.client else ""
 
 

@@ -1,17 +1,20 @@
 import { ActionIcon, Button, Select, TextInput } from '@mantine/core'
-import { IconPlus, IconTrash } from '@tabler/icons-react'
+import { IconLink, IconPlus, IconTrash } from '@tabler/icons-react'
 import { useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
+import { exactTime } from '@/lib/format'
 import { useRenew } from '@/lib/live'
 import { Ago } from '@/parts/Ago'
 import { Avatar } from '@/parts/Avatar'
+import { CopyButton } from '@/parts/CodeBlock'
 import { Confirm } from '@/parts/Confirm'
 import { Dialog } from '@/parts/Dialog'
 import { Form } from '@/parts/Form'
 import { Chip, Filter, Quiet, Row, Rows, Section } from '@/parts/Listing'
 import { ErrorState, LoadingRows } from '@/parts/states'
 import { Tip } from '@/parts/Tip'
-import type { PersonInfo } from '@/protocol/types'
+import { WithCode } from '@/parts/WithCode'
+import type { Invited, PersonInfo } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
 import { calledBy, usePeople } from '@/state/people'
 import { LimitFields, limitWords, useLimits } from './limits'
@@ -76,6 +79,7 @@ export function Everybody() {
 function PersonRow({ person }: { person: PersonInfo }) {
   const renew = useRenew('people.list', 'teams.list')
   const me = usePeople((state) => state.person?.id)
+  const [invited, setInvited] = useState<Invited | null>(null)
   const [changing, setChanging] = useState(false)
   const [suspending, setSuspending] = useState(false)
   const [removing, setRemoving] = useState(false)
@@ -112,6 +116,12 @@ function PersonRow({ person }: { person: PersonInfo }) {
             <>
               logged in <Ago at={person.last_login_at} />
             </>
+          ) : person.invited_until ? (
+            person.invited_until * 1000 > Date.now() ? (
+              'invited'
+            ) : (
+              'invitation expired'
+            )
           ) : (
             'never logged in'
           )}
@@ -122,6 +132,20 @@ function PersonRow({ person }: { person: PersonInfo }) {
           <Button size="compact-sm" variant="default" aria-label={`Change ${name}`} onClick={() => setChanging(true)}>
             Change
           </Button>
+          {!person.disabled && (
+            <Tip label={person.password ? 'New password link' : 'Invitation link'}>
+              <ActionIcon
+                variant="subtle"
+                color="gray"
+                aria-label={`Invite ${name}`}
+                onClick={() =>
+                  void act('people.invite', { person: person.id }).then((made) => made && setInvited(made))
+                }
+              >
+                <IconLink size={16} />
+              </ActionIcon>
+            </Tip>
+          )}
           {person.disabled ? (
             <Button
               size="compact-sm"
@@ -156,6 +180,15 @@ function PersonRow({ person }: { person: PersonInfo }) {
         </>
       }
     >
+      {invited && (
+        <InvitationDialog
+          invited={invited}
+          close={() => {
+            setInvited(null)
+            void renew()
+          }}
+        />
+      )}
       {changing && <ChangePerson person={person} isMe={isMe} close={() => setChanging(false)} />}
       <Confirm
         opened={suspending}
@@ -176,8 +209,8 @@ function PersonRow({ person }: { person: PersonInfo }) {
           await Promise.all([renew(), daemon.askWhoIsHere()])
         }}
       >
-        Their logins, tokens and own keys end at once. Their sessions and folder stay, under their name. Whoever is
-        added with this address later is somebody new.
+        They are signed out at once, and their tokens and keys are deleted. Their sessions and folder stay under their
+        name. Adding the same address later creates a new person.
       </Confirm>
     </Row>
   )
@@ -197,22 +230,26 @@ function RoleField(props: { value: Role; change: (role: Role) => void; disabled?
   )
 }
 
-function AddPerson({ close }: { close: () => void }) {
+export function AddPerson({ close }: { close: () => void }) {
   const renew = useRenew('people.list')
+  const [invited, setInvited] = useState<Invited | null>(null)
   const [email, setEmail] = useState('')
   const [name, setName] = useState('')
   const [role, setRole] = useState<Role>('member')
   const add = async () => {
-    await daemon.request('people.add', { email: email.trim(), name: name.trim(), role })
-    await Promise.all([renew(), daemon.askWhoIsHere()])
+    setInvited(await daemon.request('people.add', { email: email.trim(), name: name.trim(), role }))
+  }
+  const leave = () => {
+    void Promise.all([renew(), daemon.askWhoIsHere()])
     close()
   }
+  if (invited) return <InvitationDialog invited={invited} close={leave} />
   return (
     <Dialog onClose={close} title="Add a person" closeOnClickOutside={false}>
       <Form work={add} action="Add" ready={email.trim() !== ''} leave={close}>
         <TextInput
           label="Address"
-          description="The login with this e-mail address is theirs. Nothing is sent: tell them where to log in."
+          description="No email is sent. You get a link to pass on."
           placeholder="ann@example.com"
           type="email"
           value={email}
@@ -223,6 +260,42 @@ function AddPerson({ close }: { close: () => void }) {
         <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
         <RoleField value={role} change={setRole} />
       </Form>
+    </Dialog>
+  )
+}
+
+function InvitationDialog({ invited, close }: { invited: Invited; close: () => void }) {
+  if (!invited.link)
+    return (
+      <Dialog onClose={close} title={`${calledBy(invited)} can sign in`}>
+        <p>{invited.note} No email is sent, so tell them where to sign in.</p>
+      </Dialog>
+    )
+  const told = new URL(invited.link)
+  // Without the setting people.url the daemon does not know its https:// address, but this page may have come by it.
+  const link = told.protocol === 'https:' ? invited.link : location.origin + told.pathname + told.hash
+  return (
+    <Dialog onClose={close} title={`Invitation for ${calledBy(invited)}`} closeOnClickOutside={false}>
+      <p>
+        Send them this link. It works once, until {exactTime(invited.invited_until ?? 0)}, and is not shown again.{' '}
+        {invited.password
+          ? 'They choose a new password there, which signs them out everywhere else and revokes their tokens.'
+          : 'They choose a password there.'}
+      </p>
+      <TextInput
+        label="The link"
+        value={link}
+        classNames={{ input: 'mono' }}
+        onFocus={(event) => event.currentTarget.select()}
+        rightSection={<CopyButton text={link} />}
+        readOnly
+        data-autofocus
+      />
+      {!link.startsWith('https:') && (
+        <p className="dim">
+          <WithCode text={invited.note ?? ''} />
+        </p>
+      )}
     </Dialog>
   )
 }

@@ -12,8 +12,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from websockets.asyncio.client import connect as ws_connect
-from websockets.exceptions import ConnectionClosed
 
 from openagent.client import Client
 from openagent.daemon import still_welcome
@@ -26,7 +24,8 @@ from tests.interaction.house import House, house
 from tests.rest.calling import rest
 
 from .second_issuer import issuer
-from .test_signing_in import everything, settings
+from .test_every_door import listening, to_its_end
+from .test_signing_in import settings
 
 pytestmark = pytest.mark.anyio
 ANN, BOB = "ann@example.org", "bob@example.org"
@@ -148,18 +147,22 @@ async def test_whoever_has_forgotten_the_password_chooses_another_and_all_logins
         made = await ask(owner, TokensCreate, name="laptop", scopes=["chat"], person=ANN)
         before, after = new(), new()
         await before.join(person.link)
-        cookie = "; ".join(f"{name}={value}" for name, value in before.http.cookies.items())
-        headers = {"Cookie": cookie, "Origin": before.place}
+        terminal = (await before.post("/api/device/code", client="a terminal")).json()
+        allowed = await before.http.post("/api/device", json={"code": terminal["user_code"], "allow": True})
+        assert allowed.status_code == 204
+        (login,) = before.http.cookies.values()
         async with rest(h, made.secret) as laptop:
             assert (await laptop("GET", "/api/me")).status_code == 200, "the first password ends nothing"
-            async with ws_connect(before.place.replace("http", "ws") + "/ws", additional_headers=headers) as line:
+            async with listening(h, login) as heard:
                 again = await ask(owner, PeopleInvite, person=ANN)
                 assert (await before.status(), (await new().sign_in()).status_code) == (200, 200), "not yet"
                 assert (await after.join(again.link, OTHER)).status_code == 200
-                with pytest.raises(ConnectionClosed):
-                    await asyncio.wait_for(everything(line), 60)
+                for each in heard:
+                    await to_its_end(each)
             assert (await laptop("GET", "/api/me")).status_code == 401
         assert (await before.status(), await after.status()) == (401, 200)
+        late = await before.post("/api/device/token", device_code=terminal["device_code"])
+        assert late.json() == {"error": "expired_token"}, "let in by whoever knew the old password"
         assert (await new().sign_in()).status_code == 401
         assert (await new().sign_in(password=OTHER)).status_code == 200
         assert "reset the password with an invitation" in await trail(owner)

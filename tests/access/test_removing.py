@@ -1,11 +1,8 @@
 """A person who is removed is out at once, and what is theirs stays theirs."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
-from websockets.asyncio.client import connect as ws_connect
-from websockets.exceptions import ConnectionClosed
 
 from openagent.daemon import still_welcome
 from openagent.protocol.errors import OpenAgentError
@@ -26,8 +23,7 @@ from tests.interaction.doing import ask
 from tests.interaction.house import MODEL, house
 from tests.rest.calling import rest
 
-from .test_every_door import ANN, BOB, client_of, two_people
-from .test_signing_in import everything
+from .test_every_door import ANN, BOB, client_of, listening, to_its_end, two_people
 
 pytestmark = pytest.mark.anyio
 
@@ -45,11 +41,10 @@ async def test_a_removed_person_is_out_at_once_and_what_is_theirs_keeps_their_na
             await ask(ann, SessionShare, session=session, team="core")
             me = (await ask(ann, PeopleMe)).person
         assert me is not None
-        headers = {"Authorization": f"Bearer {secret}"}
-        async with ws_connect(h.daemon.place.web_url.replace("http", "ws") + "/ws", additional_headers=headers) as line:
+        async with listening(h, secret) as heard:
             await ask(owner, PeopleRemove, person=ANN)
-            with pytest.raises(ConnectionClosed):
-                await asyncio.wait_for(everything(line), 60)
+            for each in heard:
+                await to_its_end(each)
         async with rest(h, secret) as gone:
             assert (await gone("GET", "/api/me")).status_code == 401
         assert [each.email for each in (await ask(owner, PeopleList)).people] == [BOB]

@@ -14,11 +14,13 @@ from websockets.exceptions import ConnectionClosed
 
 from benchmarks.cluster import Cluster, Member, cluster
 from openagent.client import Client
+from openagent.daemon import still_welcome
 from openagent.protocol import events as e
 from openagent.protocol.daemon import DaemonStatus
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.people import PeopleAdd, PeopleRemove, SessionShare
 from openagent.protocol.tokens import TokensCreate, TokensRevoke
+from tests.access.test_every_door import HELLO
 from tests.interaction.doing import messages_of, shell
 from tests.interaction.house import PATIENCE, until
 
@@ -192,9 +194,11 @@ async def test_an_invitation_of_one_gateway_is_used_at_another_and_holds_at_both
                 assert (await gateway.post("/api/sign-in/password", json=known)).status_code == 200
             address = f"ws://127.0.0.1:{team.gateways[1].port}/ws"
             async with ws_connect(address, additional_headers=headers) as line:
+                await line.send(HELLO)
+                await line.recv()
                 await owner.request(PeopleRemove(id=owner.next_id(), person=person.email))
                 with pytest.raises(ConnectionClosed):
-                    await asyncio.wait_for(_to_its_end(line), PATIENCE)
+                    await asyncio.wait_for(_to_its_end(line), still_welcome.LOOK_AGAIN - 3)  # it was told
             assert (await second.get("/api/me", headers=headers)).status_code == 401
             assert (await second.post("/api/sign-in/password", json=known)).status_code == 401
 

@@ -128,6 +128,9 @@ it('somebody is invited, chooses a password, comes back with it, and is removed'
   await owner.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
   await ann.getByText('This browser is not logged in.').waitFor()
   await people.waitFor({ state: 'detached' })
+  await owner.goto(house.url)
+  await owner.getByText(`of ${ANN}`).first().waitFor()
+  await owner.getByText('what is only Ann’s').first().waitFor()
 })
 
 it('lets a terminal in, and slows down who guesses', { timeout: 120_000 }, async () => {

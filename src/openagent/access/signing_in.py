@@ -133,10 +133,12 @@ class SigningInService:
         is_right = await self._passwords.matches(password, kept)
         if found is None or not is_right or found.info.disabled or len(password) > MOST:
             return None
+        logged_in = await self._browser_of(found)
         if await self._store.password(found.info.id) != kept:  # changed in the meantime
+            await self._access.log_out(logged_in.caller)
             return None
         await self._store.came(found.info.id, time.time())
-        return SignedIn(await self._browser_of(found), _local(after))
+        return SignedIn(logged_in, _local(after))
 
     async def invited(self, secret: str) -> Invitation | None:
         found = await self._store.invited(digest_of(secret), time.time())

@@ -134,7 +134,8 @@ class PeopleStore(Protocol):
         ...
 
     async def end_logins(self, person: str, but: str = "") -> list[str]:
-        """Their logins and tokens are gone, but for this one. Tells which."""
+        """Deletes their logins and tokens, but for this one, and those that a terminal has yet to fetch. Returns the
+        ids of the former."""
         ...
 
     async def names(self) -> list[PersonName]:

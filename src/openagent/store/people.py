@@ -225,6 +225,10 @@ def _end_logins(connection: Connection, person: str, but: str) -> list[str]:
     theirs = and_(access_tokens.c.person == person, access_tokens.c.id != but)
     ended = list(connection.execute(select(access_tokens.c.id).where(theirs)).scalars())
     connection.execute(delete(access_tokens).where(access_tokens.c.id.in_(ended)))
+    # A terminal that was let in as them, and has not fetched its token yet.
+    for row in connection.execute(select(pending_logins.c.id, pending_logins.c.data)).all():
+        if person.encode() in bytes(row.data):
+            connection.execute(delete(pending_logins).where(pending_logins.c.id == row.id))
     return ended
 
 

@@ -61,7 +61,7 @@ export function Everybody() {
       ) : found.error ? (
         <ErrorState problem={found.error} retry={() => void found.refetch()} />
       ) : everybody.length === 0 ? (
-        <Quiet action={add}>Nobody has logged in yet. Whoever does stands here, or is added before.</Quiet>
+        <Quiet action={add}>No people yet. Add people to share this server.</Quiet>
       ) : shown.length === 0 ? (
         <Quiet>Nobody is called that.</Quiet>
       ) : (
@@ -139,7 +139,7 @@ function PersonRow({ person }: { person: PersonInfo }) {
                 color="gray"
                 aria-label={`Invite ${name}`}
                 onClick={() =>
-                  void act('people.invite', { person: person.id }).then((made) => made && setInvited(made))
+                  void act('people.invite', { person: person.email }).then((made) => made && setInvited(made))
                 }
               >
                 <IconLink size={16} />
@@ -205,7 +205,7 @@ function PersonRow({ person }: { person: PersonInfo }) {
         title={`Remove ${name}?`}
         action="Remove"
         run={async () => {
-          await act('people.remove', { person: person.id })
+          await act('people.remove', { person: person.email })
           await Promise.all([renew(), daemon.askWhoIsHere()])
         }}
       >

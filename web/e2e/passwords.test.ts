@@ -133,7 +133,7 @@ it('somebody is invited, chooses a password, comes back with it, and is removed'
   await owner.getByText('what is only Ann’s').first().waitFor()
 })
 
-it('lets a terminal in, and slows down who guesses', { timeout: 120_000 }, async () => {
+it('lets a terminal in, and slows down who guesses', { timeout: 180_000 }, async () => {
   const { link } = JSON.parse(await house.run('people', 'add', BOB, '--json')) as { link: string }
   const bob = await house.open()
   const asked = await bob.request.post(`${house.url}/api/device/code`, { data: { client: 'a terminal' } })
@@ -158,6 +158,6 @@ it('lets a terminal in, and slows down who guesses', { timeout: 120_000 }, async
     await bob.getByRole('button', { name: 'Sign in', disabled: false }).waitFor()
     return bob.getByRole('alert').textContent()
   }
-  await expect.poll(guess).toMatch(/^Too many incorrect passwords\. Try again in \d+ seconds\./)
+  await expect.poll(guess, { timeout: 100_000 }).toMatch(/^Too many incorrect passwords\. Try again in \d+ seconds\./)
   await picture(bob, 'login-slowed')
 })

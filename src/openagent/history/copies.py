@@ -112,8 +112,12 @@ def _connect(path: Path, *, own: bool = False) -> sqlite3.Connection:
     """`own`: a copy, whose log is read with it."""
     how = "mode=rw" if own else "mode=ro&immutable=1"
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, check_same_thread=False)
-    connection.execute("PRAGMA query_only = 1").close()
-    connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    try:
+        connection.execute("PRAGMA query_only = 1").close()
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

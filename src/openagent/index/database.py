@@ -262,7 +262,6 @@ class Database:
 def _created(file: Path) -> sqlite3.Connection:
     connection = _connected(file)
     if not _is_ours(connection):
-        connection.close()
         for ending in ("", "-wal", "-shm"):
             Path(f"{file}{ending}").unlink(missing_ok=True)
         connection = _connected(file)
@@ -277,19 +276,23 @@ def _opened(file: Path) -> sqlite3.Connection:
         raise FileNotFoundError(file)
     connection = _connected(file)
     if not _is_ours(connection):
-        connection.close()
         raise FileNotFoundError(file)
     return connection
 
 
 def _is_ours(connection: sqlite3.Connection) -> bool:
-    """Not another version's, and no wreck: it can be made anew from the files."""
+    """Not another version's, and no wreck: it can be made anew from the files. What is not is closed."""
+    ours = False
     try:
-        return connection.execute("PRAGMA user_version").fetchone()[0] == SCHEMA
+        ours = connection.execute("PRAGMA user_version").fetchone()[0] == SCHEMA
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError:
-        return False
+        pass
+    finally:
+        if not ours:
+            connection.close()
+    return ours
 
 
 def _connected(file: Path) -> sqlite3.Connection:

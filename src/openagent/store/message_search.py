@@ -161,7 +161,16 @@ def _add_span(database: sqlite3.Connection, session: str, table: str, count: int
 
 def _open(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path, check_same_thread=False)
-    path.chmod(0o600)
+    try:
+        path.chmod(0o600)
+        _set_up(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _set_up(database: sqlite3.Connection) -> None:
     for pragma in ("journal_mode=WAL", "synchronous=NORMAL"):
         database.execute(f"PRAGMA {pragma}").close()
     (version,) = database.execute("PRAGMA user_version").fetchone()
@@ -171,7 +180,6 @@ def _open(path: Path) -> sqlite3.Connection:
         ).fetchall():
             database.execute(f"DROP TABLE {name}")
         database.executescript(f"{_SCHEMA} PRAGMA user_version = {_VERSION};")
-    return database
 
 
 def _text(message: Message) -> str:

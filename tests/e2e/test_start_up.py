@@ -37,7 +37,7 @@ def test_the_run_path_imports_nothing_heavy() -> None:
     )
     loaded = done.stdout.split()
     assert [name for name in HEAVY if name in loaded] == []
-    assert len([name for name in loaded if not name.startswith("openagent")]) < 12
+    assert len([name for name in loaded if not name.startswith("openagent")]) <= 12
 
 
 def test_the_socket_opens_before_the_heavy_imports() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -50,6 +51,10 @@ PROGRAMS = {
 
 def needed(program: str) -> str:
     """As the jail finds it."""
+    if program == "pip":
+        if subprocess.run(("python3", "-m", "pip", "--version"), capture_output=True, check=False).returncode:
+            pytest.skip("this machine's own Python has no pip")
+        return "python3"
     beside = Path(sys.executable).parent / program
     found = str(beside) if beside.exists() else shutil.which(program)
     if found is None:
@@ -59,7 +64,7 @@ def needed(program: str) -> str:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 async def test_a_program_waits_for_the_answer_and_goes_on_or_is_told_no(tmp_path: Path, program: str):
-    needed("python3" if program == "pip" else program)
+    needed(program)
     host, command, greeting = PROGRAMS[program]
     workspace = tmp_path / "workspace"
     workspace.mkdir()
@@ -100,7 +105,7 @@ async def out_of_the_house(
 
 def one_by_one(port: int, pem: Path) -> list[dict[str, Any]]:
     for program in COMMANDS:
-        needed("python3" if program == "pip" else program)
+        needed(program)
     return [shell(command.format(pem=pem, port=port)) for _, command, _ in PROGRAMS.values()]
 
 

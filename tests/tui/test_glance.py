@@ -176,7 +176,7 @@ def test_who_looks_elsewhere_is_called_when_it_waits_and_when_it_ends(tmp_path: 
             seen.until("\x07\x1b]9;make it: waits for your answer\x07")
             seen.enter(LOOKED_BACK)
             seen.until("approve?")
-            time.sleep(0.4)
+            time.sleep(1.5)  # an answer counts only once the question has been in sight for a moment
             seen.enter("a")
             seen.until("\x1b]0;● make it · workspace\x07")
             seen.enter(LOOKED_AWAY)

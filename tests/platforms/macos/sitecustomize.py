@@ -28,6 +28,9 @@ for _name in [name for name in dir(select) if name.lower().startswith("epoll")]:
 
 import socket  # noqa: E402
 
+if hasattr(os, "process_cpu_count"):  # from 3.13 on, by a name that is taken away below
+    os.process_cpu_count = os.cpu_count
+
 if importlib.util.find_spec("ctypes.macholib") is None:  # Debian leaves out what only macOS needs
 
     def dyld_find(name, executable_path=None, env=None):

@@ -54,6 +54,7 @@ docs: setup ## rewrite the generated parts of docs/
 	@$(BIN)/python scripts/command_reference.py --write
 	@$(BIN)/python scripts/turn_picture.py --write
 	@$(BIN)/python scripts/rooms.py --write
+	@$(BIN)/python scripts/log_messages.py --write
 
 bench: setup ## measure, and compare with the bounds
 	@$(BIN)/python -m benchmarks

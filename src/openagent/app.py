@@ -22,7 +22,7 @@ from openagent import __version__
 from openagent.config.cache import ConfigCache
 from openagent.daemon.daemon import Daemon, Place
 from openagent.daemon.lifecycle import HomeLock, report_ready, unusable_home
-from openagent.daemon.logs import start_logging
+from openagent.daemon.logs import read_levels, start_logging
 from openagent.gateway.ipc import serve_ipc
 from openagent.plugins.isolation import without_this_folder
 from openagent.protocol import locations
@@ -75,7 +75,9 @@ async def running(
             await door.open()
         elif role != "worker":
             await door.open_again()
-        _log.info("listening", extra={"socket": str(socket), "web": daemon.place.web_url, "version": __version__})
+        _log.info(
+            "daemon listening", extra={"socket": str(socket), "web": daemon.place.web_url, "version": __version__}
+        )
         yield daemon
 
 
@@ -122,7 +124,7 @@ async def _load(
             await assembled.of_team.start()
             daemon.drain = assembled.of_team.drain
     except BaseException as problem:
-        _log.exception("could not start")
+        _log.exception("daemon failed to start")
         daemon.failed(problem)
         daemon.stopping.set()
         raise
@@ -163,9 +165,9 @@ def _read_again(configs: ConfigCache) -> None:
     configs.forget()
     try:
         configs.load()
-        _log.info("the settings were read again")
+        _log.info("settings reloaded")
     except OpenAgentError as problem:
-        _log.error("the settings cannot be read", extra={"reason": str(problem)})
+        _log.error("settings could not be reloaded, the earlier ones stay in effect", extra={"reason": str(problem)})
 
 
 async def serve(
@@ -177,7 +179,7 @@ async def serve(
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _read_again, configs)
         report_ready()
         await daemon.stopping.wait()
-    _log.info("stopped")
+    _log.info("daemon stopped")
     if daemon.failure is not None:
         raise daemon.failure
 
@@ -219,7 +221,8 @@ def main(arguments: list[str]) -> int:
         redacting = RedactingFilter(redactor)
         try:
             shown = settings.log.stderr or sys.stderr.isatty()
-            start_logging(home / "logs", settings.log.level, to_terminal=shown, filters=[redacting])
+            levels = read_levels(os.environ.get("OPENAGENT_LOG", ""), settings.log.level)
+            start_logging(home / "logs", levels, to_terminal=shown, filters=[redacting])
         except OSError as problem:
             raise unusable_home(home, problem) from None
     except OpenAgentError as problem:
@@ -234,7 +237,7 @@ def main(arguments: list[str]) -> int:
             serve(given.ipc_socket or Path(locations.socket_path(env)), home, configs, web, redactor, role=given.role)
         )
     except OpenAgentError as problem:
-        _log.error("could not start", extra={"reason": str(problem)})
+        _log.error("daemon failed to start", extra={"reason": str(problem)})
         report_ready(str(problem))
         print(problem, file=sys.stderr)  # noqa: T201
         return 1

@@ -184,7 +184,7 @@ class Assembled:
         try:
             await asyncio.to_thread(self._load_ahead)
         except Exception:  # whoever needs it meets the problem again, and is told
-            _log.exception("could not load ahead")
+            _log.exception("preloading failed, modules are loaded when first used")
         self._models.catalog.forget()
         when_loaded()
         await self._task_runs.resume()

@@ -77,7 +77,7 @@ class WebDoor:
         try:
             await self.open()
         except OpenAgentError as problem:  # a daemon without its web page still serves the terminal
-            _log.warning("the web could not be opened again", extra={"reason": str(problem)})
+            _log.warning("web server not reopened after the restart", extra={"reason": str(problem)})
 
     async def close_for_good(self) -> None:
         """Until somebody opens it again."""

@@ -243,9 +243,30 @@ def test_the_log_is_written_where_a_container_shows_it(tmp_path: Path, sim: Thre
     machine = Machine(tmp_path, sim, {"OPENAGENT_LOG_STDERR": "true"})
     with machine.start("serve") as daemon:
         assert daemon.stderr is not None
-        assert "listening" in (json.loads(line)["message"] for line in daemon.stderr)
+        assert "daemon listening" in (json.loads(line)["message"] for line in daemon.stderr)
         daemon.terminate()
         daemon.communicate(timeout=PATIENCE)
+
+
+@pytest.mark.parametrize(("given", "told"), [("error,app=info", True), ("info,app=error", False)])
+def test_single_areas_of_the_log_have_levels_of_their_own(
+    tmp_path: Path, sim: ThreadedSimulator, given: str, told: bool
+) -> None:
+    machine = Machine(tmp_path, sim, {"OPENAGENT_LOG": given})
+    assert machine.run("serve", "--daemon").returncode == 0
+    assert machine.run("stop").returncode == 0
+    lines = [json.loads(line) for line in (machine.home / "logs/daemon.log").read_text().splitlines()]
+    assert any(line["message"] == "daemon listening" for line in lines) is told
+    assert any(line["message"] == "daemon stop requested" for line in lines) is not told
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"), [("loud", "'loud' is not a level"), ("info,teem=debug", "'teem' is not an area")]
+)
+def test_a_wrong_log_level_is_named(tmp_path: Path, sim: ThreadedSimulator, given: str, wrong: str) -> None:
+    ran = Machine(tmp_path, sim, {"OPENAGENT_LOG": given}).run("serve")
+    assert ran.returncode == 1
+    assert f"OPENAGENT_LOG: {wrong}" in ran.stderr
 
 
 def test_a_database_that_cannot_be_reached_ends_the_daemon_with_its_reason(

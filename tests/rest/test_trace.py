@@ -81,7 +81,7 @@ async def test_the_log_tells_of_a_refusal_under_its_trace_id(tmp_path: Path) -> 
     finally:
         logger.removeHandler(kept)
         logger.setLevel(before)
-    assert (answer.headers[TRACE], "request refused") in kept.lines
+    assert (answer.headers[TRACE], "HTTP request refused") in kept.lines
 
 
 async def test_the_events_of_a_turn_carry_the_trace_id_of_the_request_that_began_it(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ async def test_a_worker_that_is_to_stop_ends_its_turn_and_gives_the_rest_away_at
         await (await other.client()).close()
         team.workers.append(other)
         ending.send(signal.SIGTERM)
-        await _said_by(ending, "no more jobs are taken")
+        await _said_by(ending, "draining: no more jobs are taken")
         await client.send(idle.session, "second")
         seen = await until(idle, _ended)
         assert team.holder_of(idle.session) is other, "nobody waits for somebody else's turn"

@@ -76,4 +76,4 @@ async def test_no_member_no_approver_and_no_admin_opens_a_session_to_the_teams_r
             assert "off limits" in fetched or why in fetched
             await client.close()
         await owner.close()
-        assert "kept a sandbox from the installation's own" in worker.log
+        assert "connection from a sandbox to this installation's own service refused" in worker.log

@@ -67,7 +67,10 @@ class BackgroundAgents:
             one.message = sent.queued
             self._forget_heard(session)
         except OpenAgentError as problem:
-            _log.warning("nobody is left to hear of a sub-agent", extra={"agent": one.name, "reason": str(problem)})
+            _log.warning(
+                "sub-agent report not delivered: its parent session is gone",
+                extra={"agent": one.name, "reason": str(problem)},
+            )
         if not one.message:
             self._forget(parent, one)
         return None

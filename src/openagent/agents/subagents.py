@@ -390,7 +390,7 @@ class AgentService:
     def _ended(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (problem := task.exception()) is not None:
-            _log.error("a sub-agent's work failed", exc_info=problem)
+            _log.error("sub-agent failed", exc_info=problem)
 
 
 async def _to_the_end(work: Coroutine[Any, Any, object]) -> None:

@@ -79,4 +79,4 @@ class BridgeConnection:
         try:
             self.follower.show(event)
         except Exception:  # the supervisor: a defect loses one update and not the connection
-            _log.exception("an event could not be shown: %s", type(event).__name__)
+            _log.exception("event could not be shown: %s", type(event).__name__)

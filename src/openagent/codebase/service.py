@@ -72,7 +72,10 @@ class IndexService:
         try:
             await self._extras.fetch(extra, tell)
         except OpenAgentError as problem:
-            _log.warning("an extra could not be fetched", extra={"name_of_extra": extra, "reason": str(problem)})
+            _log.warning(
+                "extra could not be installed, going on without it",
+                extra={"name_of_extra": extra, "reason": str(problem)},
+            )
             tell(f"Going on without {extra}: {problem.info.message}", 0, 0)
             return False
         return True

@@ -143,7 +143,11 @@ class IntentGate(FrontGate):
         except TimeoutError:
             return IntentDetected(note=f"No intent was found within {settings.timeout:g} s.")
         except Exception as problem:  # whatever DSPy or the model does, the turn goes on
-            _log.warning("no intent", exc_info=problem, extra={"session": session.id})
+            _log.warning(
+                "intent detection failed, the message goes to the model as it is",
+                exc_info=problem,
+                extra={"session": session.id},
+            )
             return IntentDetected(note=f"No intent could be found ({type(problem).__name__}).")
         finally:
             asking.cancel()

@@ -373,7 +373,7 @@ async def _run(context: "CallContext", tool: Tool, call: ToolCallPart) -> ToolOu
     except OpenAgentError as problem:
         return ToolOutcome(text=str(problem), is_error=True)
     except Exception as problem:  # the tool boundary: whatever a tool does, the turn goes on
-        _log.exception("tool failed", extra={"session": context.session, "tool": tool.name})
+        _log.exception("tool raised an unexpected error", extra={"session": context.session, "tool": tool.name})
         return ToolOutcome(text=f"{tool.name} failed ({type(problem).__name__}: {problem}).", is_error=True)
 
 

@@ -148,11 +148,14 @@ class Outbox:
     async def close(self, seconds: float) -> None:
         if not await self.stored_within(seconds) and self._retrying is not None:
             about = {"session": self._session, "batches": len(self._waiting), "reason": self._problem.message}
-            _log.error("the newest of a session could not be stored, and is lost", extra=about)
+            _log.error("session closed with events that could not be stored; they are lost", extra=about)
             self._retrying.cancel()
 
     async def _retry(self) -> None:
-        _log.warning("cannot store", extra={"session": self._session, "reason": self._problem.message})
+        _log.warning(
+            "database write failed, retrying; events are kept in memory",
+            extra={"session": self._session, "reason": self._problem.message},
+        )
         delay = _FIRST_RETRY_S
         while self._waiting:
             missed = True
@@ -164,9 +167,13 @@ class Outbox:
                     await self._pause(delay)
                     delay = min(delay * 2, _LONGEST_RETRY_S)
                     continue
-                _log.exception("the store refuses what people were told", extra={"session": self._session})
+                _log.exception(
+                    "database refused events that clients already saw; they are lost", extra={"session": self._session}
+                )
             except Exception:  # the supervisor: what follows must not wait for ever behind a batch that is broken
-                _log.exception("the store fails on what people were told", extra={"session": self._session})
+                _log.exception(
+                    "storing events that clients already saw failed; they are lost", extra={"session": self._session}
+                )
             else:
                 missed = False
             self._waiting.popleft()
@@ -175,7 +182,7 @@ class Outbox:
                 self.missed()
             delay = _FIRST_RETRY_S
         self._retrying = None
-        _log.info("all is stored again", extra={"session": self._session})
+        _log.info("database writes work again, kept events are stored", extra={"session": self._session})
         self._on_stored()
 
     def missed(self) -> None:

@@ -222,7 +222,7 @@ class Recorder:
         try:
             await self._commit(batch, {})
         except Exception:  # the supervisor of what is recorded beside everything else
-            _log.exception("posted events could not be stored", extra={"session": self._id})
+            _log.exception("events could not be stored; clients saw them", extra={"session": self._id})
             self._publish(self._numbered_batch(batch, {}))
             self.outbox.missed()
 

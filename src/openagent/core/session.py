@@ -371,7 +371,7 @@ class Session:
             elif await self._resume() is None and self._to_resume is None:
                 await self.inbox.start_next()
         except OpenAgentError:
-            _log.exception("a queued message could not be started", extra={"session": self.id})
+            _log.exception("queued message could not be started", extra={"session": self.id})
 
     def _take_up(self) -> None:
         """The turn that waited for a person when the daemon stopped."""

@@ -101,7 +101,7 @@ class Draft:
         try:
             await self._keep(parts, anew)
         except OpenAgentError:
-            _log.warning("what was streamed could not be kept", exc_info=True)
+            _log.warning("partial answer could not be saved; after a crash the turn loses it", exc_info=True)
             return False
         self._begun = True
         return True

@@ -170,13 +170,13 @@ class Turn:
             error = problem.info
             reason = "budget" if error.code == "budget_exceeded" else "error"
         except Exception as problem:  # the supervisor: a defect ends this turn and nothing else
-            _log.exception("turn failed", extra={"session": self.session.id})
+            _log.exception("turn ended on an unexpected error", extra={"session": self.session.id})
             error = ErrorInfo("internal", f"The turn ended on a defect ({type(problem).__name__}: {problem}).")
             reason = "error"
         try:
             await self._complete(reason, error)
         except Exception as problem:  # of what was said last, something cannot be stored: the end is told without it
-            _log.exception("a turn's end could not be stored whole", extra={"session": self.session.id})
+            _log.exception("end of turn could not be stored completely", extra={"session": self.session.id})
             await self._complete("error", error or ErrorInfo("internal", f"The end could not be stored ({problem})."))
 
     async def run(self) -> TurnEnd:

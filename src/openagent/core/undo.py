@@ -90,7 +90,11 @@ class Undo:
             return None
 
     def _tell_of_trouble(self, problem: Exception) -> None:
-        _log.warning("what a call writes cannot be seen", exc_info=problem, extra={"session": self._session.id})
+        _log.warning(
+            "writes of a call could not be tracked; undo may not know them",
+            exc_info=problem,
+            extra={"session": self._session.id},
+        )
         if self._told_of_trouble:
             return
         self._told_of_trouble = True

@@ -114,7 +114,7 @@ class CustomGate:
             runs = await self._begin(scene)
             prompted = await self._run("UserPromptSubmit", scene, {"prompt": text})
         except Exception as problem:  # a hook may be there to hold this message back
-            _log.exception("the hooks of a message could not be run", extra={"session": scene.info.id})
+            _log.exception("hooks of a message failed, the message is refused", extra={"session": scene.info.id})
             return Admission(notes, f"its hooks could not be run ({type(problem).__name__}: {problem}).")
         blocked = next((run.stops or run.reason for run in prompted if run.stops or run.outcome == "blocked"), "")
         notes += _told("SessionStart", runs) + _told("UserPromptSubmit", prompted)
@@ -161,7 +161,7 @@ class CustomGate:
         try:
             return [*self._rules.renewed(workspace, known), *self._skills.renewed(workspace, known)]
         except Exception as problem:  # the message's hooks come after this, and must be asked in any case
-            _log.exception("rules and skills could not be read", extra={"session": scene.info.id})
+            _log.exception("rules and skills could not be reloaded", extra={"session": scene.info.id})
             if session := self._loaded.find(scene.info.id):
                 why = f"Rules and skills could not be read anew: a defect ({type(problem).__name__}: {problem})."
                 session.post(ErrorRaised(error=ErrorInfo("internal", why)))
@@ -373,7 +373,7 @@ class CustomGate:
         loaded = self._loaded.find(session)
         if loaded is None or event in ("UserPromptSubmit", "Stop", "SubagentStop"):
             return
-        _log.info("a hook ends the turn", extra={"session": session, "hook": event, "reason": reason})
+        _log.info("turn ended by a hook", extra={"session": session, "hook": event, "reason": reason})
         task = asyncio.create_task(loaded.cancel())
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)

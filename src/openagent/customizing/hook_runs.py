@@ -96,7 +96,7 @@ async def run_hook(
     except TimeoutError:
         timed_out = True
     except Exception as problem:  # whatever a hook does, the turn goes on
-        _log.exception("a hook could not be followed", extra={"hook": hook.event})
+        _log.exception("hook could not be run to its end", extra={"hook": hook.event})
         return HookRun(hook, "failed", reason=f"It could not be followed: {type(problem).__name__}: {problem}")
     finally:
         await _end(process)

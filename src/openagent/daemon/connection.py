@@ -164,7 +164,7 @@ class Connection:
             self.refuse(problem, op.id)
         except Exception as problem:  # the supervisor: a defect fails one op and nothing else
             ticket = uuid4().hex[:8]
-            _log.exception("op failed", extra={"op": type(op).__name__, "ticket": ticket})
+            _log.exception("op raised an unexpected error", extra={"op": type(op).__name__, "ticket": ticket})
             message = f"The daemon hit a defect ({type(problem).__name__}); its log has the details under {ticket}."
             self.tell(Failed(op_id=op.id, at=time.time(), error=ErrorInfo("internal", message)))
 

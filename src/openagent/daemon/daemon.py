@@ -227,7 +227,7 @@ class Daemon:
                 async with asyncio.timeout(STOP_GRACE):
                     await self._ready.result().manager.close()
             except TimeoutError:
-                _log.error("some turns did not end in time; they are recovered on the next start")
+                _log.error("some turns did not end before the stop timeout; the next start recovers them")
         goodbye = ErrorInfo("shutting_down", "The daemon is stopping.", hint="It starts again with the next command.")
         for connection in list(self.connections):
             connection.tell(ConnectionClosing(at=time.time(), error=goodbye))
@@ -652,7 +652,7 @@ class Daemon:
         return Done()
 
     async def _stop(self, connection: Connection, op: DaemonStop) -> Done:
-        _log.info("stop requested", extra={"client": connection.name})
+        _log.info("daemon stop requested", extra={"client": connection.name})
         if self._is_ready:
             await self._op_audit.write(self._ready.result().manager, entry("daemon", "stop"))
         self.stopping.set()

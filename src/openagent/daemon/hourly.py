@@ -25,6 +25,6 @@ async def look(*dues: Callable[[], Awaitable[None]]) -> None:
         try:
             await due()
         except OpenAgentError as problem:
-            _log.warning("what was due could not be done", extra={"reason": str(problem)})
+            _log.warning("hourly maintenance task failed, retrying in an hour", extra={"reason": str(problem)})
         except Exception:  # the next hour may go better, and nothing else hangs on it
-            _log.exception("what was due could not be done")
+            _log.exception("hourly maintenance task failed, retrying in an hour")

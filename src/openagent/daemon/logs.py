@@ -3,15 +3,19 @@
 import logging
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import msgspec
 
+import openagent
 from openagent.daemon.connection import trace_id
+from openagent.protocol.errors import OpenAgentError
 
+LEVELS = ("debug", "info", "warning", "error")
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
@@ -31,7 +35,28 @@ class JsonFormatter(logging.Formatter):
         return msgspec.json.encode(line, enc_hook=str).decode()
 
 
-def start_logging(directory: Path, level: str, *, to_terminal: bool, filters: Sequence[logging.Filter] = ()) -> Path:
+def read_levels(text: str, level: str) -> dict[str, str]:
+    """The level of each area from `OPENAGENT_LOG`, such as `info,team=debug`. The area "" is everything else."""
+    areas = sorted(each.name for each in iter_modules(openagent.__path__) if not each.name.startswith("_"))
+    levels = {"": level}
+    for item in filter(None, (each.strip() for each in text.split(","))):
+        area, _, level = item.rpartition("=")
+        if level.lower() not in LEVELS:
+            raise OpenAgentError(
+                "config_error", f"OPENAGENT_LOG: {level!r} is not a level.", hint=f"The levels are {', '.join(LEVELS)}."
+            )
+        if area and area not in areas:
+            raise OpenAgentError(
+                "config_error", f"OPENAGENT_LOG: {area!r} is not an area.", hint=f"The areas are {', '.join(areas)}."
+            )
+        levels[area] = level.lower()
+    return levels
+
+
+def start_logging(
+    directory: Path, levels: Mapping[str, str], *, to_terminal: bool, filters: Sequence[logging.Filter] = ()
+) -> Path:
+    """`levels` as `read_levels` returns them."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = directory / "daemon.log"
     handlers: list[logging.Handler] = [RotatingFileHandler(file, maxBytes=10_000_000, backupCount=3, encoding="utf-8")]
@@ -43,5 +68,8 @@ def start_logging(directory: Path, level: str, *, to_terminal: bool, filters: Se
             handler.addFilter(each)
     for chatty in ("httpx2", "httpcore2"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
-    logging.basicConfig(level=level.upper(), handlers=handlers, force=True)
+    logging.basicConfig(level=levels[""].upper(), handlers=handlers, force=True)
+    for area, level in levels.items():
+        if area:
+            logging.getLogger(f"openagent.{area}").setLevel(level.upper())
     return file

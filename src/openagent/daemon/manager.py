@@ -300,7 +300,7 @@ class SessionManager:
         try:
             await self.runtime.open_workspace(Path(stored.info.cwd))
         except OpenAgentError:
-            _log.exception("the workspace could not be opened", extra={"session": stored.info.id})
+            _log.exception("workspace could not be opened", extra={"session": stored.info.id})
         await self._load_parent(stored.info)
         told = await self._carrying.bring(stored.info) if self._carrying is not None else ""
         if (real := _real(stored.info.cwd)) != stored.info.cwd:
@@ -315,7 +315,10 @@ class SessionManager:
         try:
             await self.runtime.store.give_back(session)
         except OpenAgentError as problem:
-            _log.warning("other daemons cannot have it yet", extra={"session": session, "reason": str(problem)})
+            _log.warning(
+                "session could not be released; other daemons get it when its lease expires",
+                extra={"session": session, "reason": str(problem)},
+            )
 
     async def _load_parent(self, info: SessionInfo) -> None:
         """Whose rules, grants and budget hold for this one."""
@@ -325,7 +328,7 @@ class SessionManager:
             except OpenAgentError as problem:
                 if problem.info.code != "not_found":
                     raise
-                _log.info("works for a session that is gone", extra={"session": info.id})
+                _log.info("parent session is gone", extra={"session": info.id})
 
     def elders(self, info: SessionInfo) -> "list[Session]":
         """The session that this one works for, the one that that one works for, and so on."""
@@ -347,7 +350,10 @@ class SessionManager:
             try:
                 await self._carrying.keep(session.info, leaving=True)
             except Exception:  # the supervisor: whoever has it next is told how old the files are
-                _log.exception("a session's files stay here", extra={"session": session.id})
+                _log.exception(
+                    "snapshot of a session's files failed; other workers get an older one",
+                    extra={"session": session.id},
+                )
         await self._give_back(session.id)
 
     async def drop_lost(self) -> None:
@@ -355,7 +361,7 @@ class SessionManager:
         kept = set(await self.runtime.store.kept())
         for session in self.all_loaded:
             if session.id not in kept:
-                _log.error("another daemon took over", extra={"session": session.id})
+                _log.error("session was taken over by another daemon", extra={"session": session.id})
                 self._roster.leave(session)
 
     async def put_away_idle(self) -> None:
@@ -394,7 +400,10 @@ class SessionManager:
                 await self._delete(await self.get(info.id), op_id)
                 await self.runtime.drop_copy(Path(info.cwd))
             except OpenAgentError as problem:
-                _log.warning("a sub-agent stays", extra={"session": info.id, "reason": str(problem)})
+                _log.warning(
+                    "sub-agent of a deleted session could not be deleted",
+                    extra={"session": info.id, "reason": str(problem)},
+                )
 
     async def _delete(self, session: Session, op_id: str) -> None:
         async def forget() -> None:
@@ -408,7 +417,7 @@ class SessionManager:
             try:
                 await self._carrying.forget(session.id)
             except OpenAgentError:
-                _log.exception("what was kept of a deleted session stays", extra={"session": session.id})
+                _log.exception("snapshots of a deleted session could not be removed", extra={"session": session.id})
         if self.runtime.checkpoints is not None:
             try:
                 await self.runtime.checkpoints.forget(session.id)
@@ -499,7 +508,10 @@ class SessionManager:
                     await self.check_settings(SettingsChange(**{name: value}), workspace, env)
                     possible[name] = value
                 except OpenAgentError as problem:
-                    _log.info("a setting stays as configured", extra={"setting": name, "reason": str(problem)})
+                    _log.info(
+                        "setting not applied, the configured value stays",
+                        extra={"setting": name, "reason": str(problem)},
+                    )
         return possible
 
     async def _counters_through(self, source: Session, through: int) -> dict[str, Any]:
@@ -534,7 +546,9 @@ class SessionManager:
         try:
             await self.get(session)
         except OpenAgentError as problem:  # another daemon was faster
-            _log.warning("not recovered", extra={"session": session, "reason": str(problem)})
+            _log.warning(
+                "session not recovered, another daemon has it", extra={"session": session, "reason": str(problem)}
+            )
 
     async def close(self) -> None:
         await self._roster.close()

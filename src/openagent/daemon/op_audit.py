@@ -79,7 +79,10 @@ class OpAudit:
             await manager.runtime.store.commit(Batch("", audit=owed))
         except OpenAgentError as problem:
             self._owed = [*owed, *self._owed]
-            _log.warning("the audit trail waits for the store", extra={"reason": str(problem), "rows": len(owed)})
+            _log.warning(
+                "audit rows not written, kept until the database answers",
+                extra={"reason": str(problem), "rows": len(owed)},
+            )
 
 
 def _loaded(manager: "SessionManager", name: str) -> Any:

@@ -136,7 +136,7 @@ class Roster:
         if self._leaving.get(session) is task:
             del self._leaving[session]
         if not task.cancelled() and (problem := task.exception()) is not None:
-            _log.error("a session could not be put away", exc_info=problem, extra={"session": session})
+            _log.error("unloading a session failed", exc_info=problem, extra={"session": session})
 
     async def close(self) -> None:
         """Whoever is on the way in is awaited, and leaves with the others."""
@@ -152,6 +152,6 @@ async def _see_off(session: Session, before: "asyncio.Task[None] | None", then: 
     try:
         await session.close()
     except OpenAgentError:
-        _log.exception("a session could not be saved whole", extra={"session": session.id})
+        _log.exception("session could not be saved completely while unloading", extra={"session": session.id})
     if then is not None:
         await then()

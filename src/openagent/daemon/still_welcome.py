@@ -61,7 +61,10 @@ class StillWelcome:
                 try:
                     await self._look(connection)
                 except OpenAgentError as problem:  # a store that does not answer: the next look may tell
-                    _log.warning("not looked after", extra={"client": connection.name, "reason": str(problem)})
+                    _log.warning(
+                        "access check of a client failed, retrying",
+                        extra={"client": connection.name, "reason": str(problem)},
+                    )
         self._looking = None
 
     async def _look(self, connection: Connection) -> None:

@@ -41,7 +41,7 @@ class StoreLease:
                     await lost()
                 await look_after()
             except OpenAgentError as problem:
-                _log.warning("no sign of life could be given", extra={"reason": str(problem)})
+                _log.warning("lease renewal failed, retrying", extra={"reason": str(problem)})
 
     async def rest(self) -> None:
         """No more signs of life; the last one is good for a while."""
@@ -54,7 +54,9 @@ class StoreLease:
         try:
             await self._store.resign()
         except OpenAgentError as problem:
-            _log.warning("other daemons wait until the lease is over", extra={"reason": str(problem)})
+            _log.warning(
+                "lease could not be released; other daemons wait until it expires", extra={"reason": str(problem)}
+            )
 
 
 def _holder(home: Path) -> Holder:

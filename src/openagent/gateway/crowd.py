@@ -81,7 +81,7 @@ class Crowd:
         self._guests.pop(peer).line.abort()
         if time.monotonic() - self._told > _TELL_EVERY:
             self._told = time.monotonic()
-            _log.warning("too many connections: the oldest are cut off", extra={"address": peer[0]})
+            _log.warning("too many connections, the oldest are closed", extra={"address": peer[0]})
 
 
 def room_for_the_web() -> int:

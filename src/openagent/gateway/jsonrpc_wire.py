@@ -211,7 +211,7 @@ class Peer:
             data = msgspec.to_builtins(problem.info)
             return _failure(request.id, RpcError(self._number_of(problem.info.code), str(problem), data))
         except Exception as problem:  # the supervisor: a defect fails one request and nothing else
-            _log.exception("request failed")
+            _log.exception("JSON-RPC request raised an unexpected error")
             return _failure(request.id, RpcError(INTERNAL_ERROR, f"This is a defect ({type(problem).__name__})."))
         return value if isinstance(value, Later) else {"jsonrpc": "2.0", "id": request.id, "result": value}
 

@@ -63,7 +63,7 @@ async def _serve(
     try:
         server = await asyncio.to_thread(_build, daemon, host, listener, ready, hosts)
     except Exception:  # the supervisor: without the web the daemon still serves its socket
-        _log.exception("the web could not be started")
+        _log.exception("web server failed to start")
         return
     running = asyncio.create_task(server.serve(sockets=[listener]))
     try:

@@ -10,8 +10,6 @@ import os
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Generator
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from tempfile import mkdtemp
@@ -49,15 +47,6 @@ class Copies:
         if name not in self._opened:
             self._opened[name] = _connect(self._copied(path), own=True) if _has_log(path) else _connect(path)
         return self._opened[name]
-
-    @contextmanager
-    def glance(self, path: Path) -> Generator[sqlite3.Connection]:
-        """As it lies, for a quick look: what is only in its log is not seen. Raises sqlite3.Error or OSError."""
-        connection = _connect(path)
-        try:
-            yield connection
-        finally:
-            connection.close()
 
     def unpacked(self, path: str) -> str:
         """The newest one alone is kept. Raises InUse where nothing here can unpack it, and OSError."""

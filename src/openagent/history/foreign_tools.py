@@ -137,10 +137,5 @@ def call(agent: ForeignAgent, id: str, name: str, arguments: Any) -> ToolCallPar
     return ToolCallPart(id, known.ours, _renamed(given, known.arguments))
 
 
-def our_name(agent: ForeignAgent, name: str) -> str:
-    known = _TOOLS[agent].get(name)
-    return known.ours if known else name
-
-
 def _renamed(arguments: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     return {names.get(name, name): value for name, value in arguments.items()}

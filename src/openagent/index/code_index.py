@@ -60,7 +60,7 @@ class CodeIndex:
         self._may_read = may_read
         self.wants_chroma = vectors == "chroma"
         if self.wants_chroma and not is_installed():
-            _log.warning("Chroma is not here yet: vectors are kept in the index's own file")
+            _log.warning("Chroma is not installed, vectors are kept in the index's own file")
         self.without_grammar: dict[Path, list[str]] = {}
         """Languages in a workspace whose grammar was not here when it was built."""
         self.model = model or home / "model"
@@ -180,7 +180,7 @@ class CodeIndex:
         try:
             error = await _rest(process.stderr)
             if await process.wait() != 0:
-                _log.error("could not embed", extra={"reason": error[-_SHOWN_ERROR:]})
+                _log.error("embedding failed, code is found by words only", extra={"reason": error[-_SHOWN_ERROR:]})
         finally:
             await _end(process)
 
@@ -212,7 +212,7 @@ class CodeIndex:
         try:
             await asyncio.to_thread(write)
         except sqlite3.Error as problem:
-            _log.warning("could not learn from a search", extra={"reason": str(problem)})
+            _log.warning("search statistics could not be saved", extra={"reason": str(problem)})
 
     def _search(self, workspace: Path, database: Database, query: str, k: int, by: SearchBy) -> list[CodeHit]:
         lists: list[list[int]] = []

@@ -280,7 +280,9 @@ class ContainerEnclosure(Enclosure):
         try:
             await self._proxy.serve(await way_out.opener.open(pid, PROXY_PORT))
         except OpenAgentError as problem:
-            _log.warning("no way out of the container", extra={"problem": str(problem)})
+            _log.warning(
+                "container has no network: the proxy could not be opened in it", extra={"problem": str(problem)}
+            )
 
     def _enter(self, pid: int) -> None:
         """No shell was started before: whoever ends one must know where to look for it."""

@@ -54,7 +54,7 @@ class WayOut:
             await self._proxy.serve(await self._opener.open(self._pid, PROXY_PORT))
             await self._forward(self._ports)
         except (OpenAgentError, msgspec.DecodeError) as problem:  # the jail stands all the same, without a network
-            _log.warning("no way out of the jail", extra={"problem": str(problem)})
+            _log.warning("sandbox has no network: the proxy could not be opened in it", extra={"problem": str(problem)})
 
     async def set_ports(self, ports: Sequence[int]) -> None:
         await asyncio.wait([self._opening])
@@ -68,7 +68,10 @@ class WayOut:
             try:
                 listening = await self._opener.open(self._pid, port)
             except OpenAgentError as problem:  # a program inside has it
-                _log.info("a port of the machine is not to be had in the jail", extra={"problem": str(problem)})
+                _log.info(
+                    "port could not be forwarded into the sandbox, a program inside uses it",
+                    extra={"problem": str(problem)},
+                )
             else:
                 await self._proxy.forward(listening, port)
 

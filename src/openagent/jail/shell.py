@@ -10,6 +10,7 @@ variables, functions, aliases, options. So does the first one after a restart of
 import asyncio
 import contextlib
 import functools
+import logging
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -24,6 +25,8 @@ from openagent.plugins.jail import BackgroundCommand, CommandResult, OnOutput
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.metrics import JailUse
 from openagent.protocol.sessions import Wall
+
+_log = logging.getLogger(__name__)
 
 _AS_BEFORE = "the shell goes on in {directory} as it was before this command; what the command itself set is not kept"
 _RESTARTED = (
@@ -446,6 +449,8 @@ class PersistentShell:
         if left.told.is_set():
             return
         left.follow()
-        with contextlib.suppress(TimeoutError):
+        try:
             async with asyncio.timeout(_TOLD_WITHIN_S):
                 await left.told.wait()
+        except TimeoutError:
+            _log.info("shell did not report its last state in time", extra={"seconds": _TOLD_WITHIN_S})

@@ -401,7 +401,7 @@ class McpService:
         try:
             await self._book.seal_what_is_stored()
         except OpenAgentError:
-            _log.exception("keys of MCP servers stay in the database")
+            _log.exception("MCP server keys could not be moved to the vault and stay in the database")
 
     async def close(self) -> None:
         await self._logins.close()

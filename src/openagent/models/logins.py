@@ -116,7 +116,7 @@ class AuthService:
             try:
                 await (await self._book.login(op.name)).revoke()
             except OpenAgentError as problem:
-                _log.warning("The login to %s could not be given back: %s", op.name, problem)
+                _log.warning("login to %s could not be revoked at the provider: %s", op.name, problem)
         await asyncio.to_thread(self._book.vault.remove, op.name)
         self._book.forget(op.name)
         return Done()

@@ -149,7 +149,7 @@ class CredentialBook:
             await asyncio.to_thread(self.vault.get, name)
             self._seen = self.vault.changed_at()
         except OpenAgentError as problem:
-            _log.warning("The use of the key of %s could not be noted: %s", name, problem)
+            _log.warning("last use of the key for %s could not be saved: %s", name, problem)
 
     async def _token(self, name: str) -> str:
         token = await (await self.login(name)).authorization()
@@ -261,7 +261,7 @@ class CredentialBook:
                 try:
                     await self.login(name)
                 except (OpenAgentError, ProviderError) as problem:
-                    _log.warning("The login to %s cannot be used: %s", name, problem)
+                    _log.warning("login to %s cannot be used: %s", name, problem)
 
     async def close(self) -> None:
         tasks = [*self._jobs.values(), *self._counting]
@@ -280,7 +280,7 @@ def _kinds_in(vault: Vault) -> dict[str, EntryKind]:
     try:
         return {info.name: info.kind for info in vault.list()}
     except OpenAgentError as problem:
-        _log.error("The vault cannot be used: %s", problem)
+        _log.error("vault cannot be opened: %s", problem)
         return {}
 
 

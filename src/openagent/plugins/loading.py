@@ -91,7 +91,7 @@ class PluginLoader:
                 try:
                     offered = _tools(_loaded(entry), entry)
                 except OpenAgentError as problem:
-                    _log.warning("a plugin is left out", extra={"plugin": entry.name, "reason": problem.info.message})
+                    _log.warning("plugin not loaded", extra={"plugin": entry.name, "reason": problem.info.message})
                     continue
                 for tool in offered:
                     if tool.name not in names:

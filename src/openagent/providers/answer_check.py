@@ -60,5 +60,5 @@ def _bookable(usage: Usage, provider: str) -> Usage:
     of_input = usage.cached_tokens + usage.cache_write_tokens
     if all(0 <= count <= MOST_TOKENS for count in counts) and of_input <= usage.input_tokens:
         return usage
-    _log.warning("%s reported numbers of tokens that cannot be; they are counted here instead.", provider)
+    _log.warning("%s reported impossible token counts, counting here instead", provider)
     return Usage(estimated=True)

@@ -242,7 +242,7 @@ class BrowserLogin:
                 )
                 await writer.drain()
         except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            _log.debug("A request to the login address broke off.")
+            _log.debug("login callback connection closed early")
         finally:
             writer.close()
 
@@ -336,7 +336,7 @@ class OAuthCredentials:
             except LoginExpired:
                 pause = None
             except ConnectionFailed as problem:
-                _log.warning("The login to %s could not be renewed yet: %s", self._settings.provider, problem)
+                _log.warning("login to %s could not be renewed, retrying: %s", self._settings.provider, problem)
                 retry, pause = min(retry * 2, RETRY_LONGEST), retry
 
     async def revoke(self) -> None:
@@ -384,7 +384,7 @@ class OAuthCredentials:
         try:
             await self._save(self._tokens)
         except (OSError, OpenAgentError) as problem:
-            _log.error("The renewed login to %s could not be stored: %s", self._settings.provider, problem)
+            _log.error("renewed login to %s could not be stored: %s", self._settings.provider, problem)
 
     def _refresh_ended(self, task: asyncio.Task[None]) -> None:
         self._refreshing = None

@@ -203,7 +203,13 @@ class RetryingProvider:
     def _notice(self, attempt: int, most: int, error: ProviderError, left: float) -> RetryNotice:
         delay = self._policy.delay(attempt, error, self._chance(), left)
         if self._policy.log:
-            _log.warning("attempt %d of %d failed, next in %.1f s: %s", attempt, most, delay, error.info.message)
+            _log.warning(
+                "model request failed (attempt %d of %d), retrying in %.1f s: %s",
+                attempt,
+                most,
+                delay,
+                error.info.message,
+            )
         return RetryNotice(self.name, attempt, most, delay, error.info, usage=error.usage)
 
     async def models(self) -> list[ModelInfo]:

@@ -93,7 +93,10 @@ class OwnServices:
             self._logged.clear()
         self._logged[name, port] = now
         at = f"{name}:{port}"
-        _log.warning("kept a sandbox from the installation's own", extra={"what": service.what, "host": at})
+        _log.warning(
+            "connection from a sandbox to this installation's own service refused",
+            extra={"what": service.what, "host": at},
+        )
 
 
 def _meant(text: str) -> Iterator[str]:

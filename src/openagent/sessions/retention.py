@@ -61,9 +61,11 @@ class Retention:
         try:
             await self._manager.delete(info.id, f"retention-{uuid4().hex}")
         except OpenAgentError as problem:
-            _log.warning("a session stays", extra={"session": info.id, "reason": str(problem)})
+            _log.warning(
+                "session could not be deleted by retention", extra={"session": info.id, "reason": str(problem)}
+            )
         else:
-            _log.info("a session was deleted", extra={"session": info.id, "reason": why})
+            _log.info("session deleted by retention", extra={"session": info.id, "reason": why})
 
     async def _give_back(self) -> None:
         assert self._database is not None
@@ -72,9 +74,9 @@ class Retention:
         try:
             less = await asyncio.to_thread(compact, str(self._database))
         except sqlite3.Error as problem:
-            _log.warning("the database keeps its room", extra={"reason": str(problem)})
+            _log.warning("database could not be compacted", extra={"reason": str(problem)})
         else:
-            _log.info("the database is smaller", extra={"bytes": less})
+            _log.info("database compacted", extra={"bytes": less})
 
     async def _room(self) -> Room:
         assert self._database is not None

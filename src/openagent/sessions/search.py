@@ -91,7 +91,7 @@ class SearchService:
             for each in new:
                 await self._read_session(each, indexed.get(each.id, 0))
         except OpenAgentError:
-            _log.exception("messages could not be read for searching")
+            _log.exception("indexing messages for search failed")
 
     async def _read_session(self, session: SessionCount, after: int) -> None:
         while messages := await self._store.messages(session.id, limit=_CHUNK, after=after):

@@ -139,7 +139,7 @@ def _tell_all(items: Sequence[Item], problems: Sequence[Exception | None]) -> No
         try:
             item.told(problem)
         except Exception:  # the others are told all the same
-            _log.exception("what was stored could not be told")
+            _log.exception("database write succeeded, but its caller could not be notified")
 
 
 def _took(ticket: list[bool]) -> bool:

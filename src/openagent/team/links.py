@@ -76,16 +76,16 @@ class Links:
 
     def _is_down(self, problem: Exception) -> None:
         if self.is_up:
-            _log.warning("redis is not there", extra={"reason": str(problem)})
+            _log.warning("Redis unreachable, retrying", extra={"reason": str(problem)})
         self.is_up = False
 
     async def _is_there(self) -> None:
         self.is_up = True
-        _log.info("redis is there")
+        _log.info("Redis connected")
         try:
             await require_closed(self._url)
         except OpenAgentError as problem:  # another one than at the start
-            _log.error("redis is open", extra={"reason": str(problem)})
+            _log.error("Redis accepts connections without a password", extra={"reason": str(problem)})
 
     # Writing
 
@@ -154,7 +154,7 @@ class Links:
                         if self._seal.holds(stream, fields):
                             hear(fields)
                     except Exception:  # the supervisor: one entry that cannot be read takes no other with it
-                        _log.exception("what came through redis could not be taken")
+                        _log.exception("message from Redis could not be handled")
 
     async def _newest(self, stream: str, last: str) -> str:
         entries = cast("list[tuple[bytes, Entry]]", await self._redis.xrevrange(stream, count=1))
@@ -175,7 +175,7 @@ class Links:
             try:
                 await looked()
             except Exception:  # the supervisor: the next look may go better
-                _log.exception("what follows from who lives could not be done")
+                _log.exception("handling a change of live workers failed, retrying")
             await asyncio.sleep(SIGN_EVERY if self.is_up else 0.5)
 
     async def _look(self, keys: list[str], sign: Sign) -> None:
@@ -213,4 +213,7 @@ class Links:
         try:
             await self._redis.delete(*keys)
         except (RedisError, OSError) as problem:
-            _log.info("others notice it by themselves", extra={"reason": str(problem)})
+            _log.info(
+                "shutdown could not be announced; others notice when the heartbeat expires",
+                extra={"reason": str(problem)},
+            )

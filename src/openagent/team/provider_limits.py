@@ -70,5 +70,5 @@ class SharedLimits:
             return await self._redis.eval(script, len(keys), *keys, *arguments) or []
         except (RedisError, OSError) as problem:
             self._aside_until = now + _ASIDE_S
-            _log.warning("provider limits are this worker's own for now: %s", type(problem).__name__)
+            _log.warning("provider rate limits not shared, this worker counts alone: %s", type(problem).__name__)
             return None

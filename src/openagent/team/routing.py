@@ -576,9 +576,12 @@ class Routing:
                 try:
                     await self._catch_one_up(followed)
                 except OpenAgentError as problem:
-                    _log.warning("not followed yet", extra={"session": followed.session, "reason": str(problem)})
+                    _log.warning(
+                        "client could not be attached to a remote session, retrying",
+                        extra={"session": followed.session, "reason": str(problem)},
+                    )
                 except Exception:  # the supervisor: one client that cannot be served takes no other with it
-                    _log.exception("a client could not be told what it missed")
+                    _log.exception("sending missed events to a client failed")
 
     async def _catch_one_up(self, followed: Attachment) -> None:
         if followed.joining > time.monotonic():

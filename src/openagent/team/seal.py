@@ -93,7 +93,9 @@ class Seal:
         if len(self._logged) >= 100:
             self._logged.clear()
         self._logged[kind] = now
-        _log.warning("refused what came through redis", extra={"where": place, "reason": problem})
+        _log.warning(
+            "message from Redis refused: not signed by this installation", extra={"where": place, "reason": problem}
+        )
 
     def _mac(self, place: str, said: Mapping[bytes, bytes]) -> bytes:
         parts = [place.encode(), *(each for name in sorted(said) for each in (name, said[name]))]

@@ -131,7 +131,9 @@ class TeamService:
         self.routing.start()
         if self._jobs is not None:
             self._jobs.start()
-        _log.info("one of a team", extra={"role": self._part.role, "worker": self._worker, "gateway": self._gateway})
+        _log.info(
+            "team mode started", extra={"role": self._part.role, "worker": self._worker, "gateway": self._gateway}
+        )
 
     async def backlog(self) -> Backlog:
         return await backlog(self._app)
@@ -162,7 +164,7 @@ class TeamService:
         try:
             await self._carrying.keep(session)
         except Exception as problem:  # the supervisor: it is tried again after the next turn
-            _log.warning("not kept for others", extra={"session": session.id, "reason": str(problem)})
+            _log.warning("snapshot upload failed", extra={"session": session.id, "reason": str(problem)})
 
     async def close(self) -> None:
         await self.routing.close()

@@ -27,20 +27,20 @@ class SteadyJobs(JobManager):
         try:
             return await super().fetch_job(queues, worker_id)
         except ConnectorException as problem:
-            _only_broken(problem, "no job was taken")
+            _only_broken(problem, "fetching a job")
             return None
 
     async def update_heartbeat(self, worker_id: int) -> None:
         try:
             await super().update_heartbeat(worker_id)
         except ConnectorException as problem:
-            _only_broken(problem, "no sign of life for the jobs")
+            _only_broken(problem, "sending the heartbeat")
 
     async def defer_periodic_job(self, job: Job, periodic_id: str, defer_timestamp: int) -> int | None:
         try:
             return await super().defer_periodic_job(job, periodic_id, defer_timestamp)
         except ConnectorException as problem:
-            _only_broken(problem, "a periodic job was left out")
+            _only_broken(problem, "starting a periodic job")
             return None
 
 
@@ -81,4 +81,6 @@ def _only_broken(problem: ConnectorException, what: str) -> None:
     state: str | None = getattr(problem.__cause__, "sqlstate", None)
     if state is not None and not state.startswith(_BROKEN):
         raise problem
-    _log.warning(what, extra={"reason": str(problem.__cause__)})
+    _log.warning(
+        "job queue lost its database connection, retrying", extra={"while": what, "reason": str(problem.__cause__)}
+    )

@@ -243,7 +243,7 @@ class TurnJobs:
     async def drain(self) -> None:
         """No more jobs are taken; those that run may end, for a while. The others are left to other workers."""
         self.draining = True
-        _log.info("no more jobs are taken")
+        _log.info("draining: no more jobs are taken")
         if self._running is not None:
             letting_go = asyncio.create_task(self._let_go(), name="team letting go")
             self._running.cancel()
@@ -265,7 +265,7 @@ class TurnJobs:
                     if self._manager.loaded(job.lock or "") is None:
                         await self._hand_on(job)
             except (OpenAgentError, ConnectorException) as problem:
-                _log.info("not let go yet", extra={"reason": str(problem)})
+                _log.info("session could not be released while draining, retrying", extra={"reason": str(problem)})
             await asyncio.sleep(_LET_GO_EVERY)
 
     async def _run(self) -> None:
@@ -287,7 +287,7 @@ class TurnJobs:
             try:
                 await worker.run()
             except Exception as problem:  # the supervisor: a database that was away is there again at some time
-                _log.warning("no jobs are taken", extra={"reason": str(problem)})
+                _log.warning("job queue failed, retrying", extra={"reason": str(problem)})
             finally:
                 looking.cancel()
             await asyncio.sleep(1.0)
@@ -316,7 +316,7 @@ class TurnJobs:
                     await self._hand_on(unknown[number])
                 before = set(unknown)
             except ConnectorException as problem:
-                _log.info("no look at the jobs", extra={"reason": str(problem)})
+                _log.info("job scan failed, retrying", extra={"reason": str(problem)})
 
     # A turn
 
@@ -392,7 +392,7 @@ class TurnJobs:
         if ends[-1].reason != "interrupted":
             return
         if len(ends) > MOST_TAKEOVERS and all(end.reason == "interrupted" for end in ends):
-            _log.error("its turns were lost too often", extra={"session": session.id})
+            _log.error("session's turns were lost too often, not retried again", extra={"session": session.id})
             return
         with acting(Actor("team", "team", "", "turn")):
             await session.send([TextPart(TAKEN_OVER)], f"taken-over-{newest}", again=True)
@@ -447,7 +447,10 @@ class TurnJobs:
             told = {"session": session, "op": "", "who": "", "gateway": "", "client": ""}
             await job.defer_async(**told, since=0, at=time.time(), **_labelled(label))
         except Exception as problem:  # the turn runs all the same
-            _log.warning("a turn without a job", extra={"session": session, "reason": str(problem)})
+            _log.warning(
+                "turn runs without a job; it is not taken over if this worker dies",
+                extra={"session": session, "reason": str(problem)},
+            )
 
     # Once in the cluster
 
@@ -471,7 +474,7 @@ class TurnJobs:
             with suppress(ConnectorException):  # it has ended meanwhile
                 await self._app.job_manager.finish_job_by_id_async(job.id, Status.FAILED, delete_job=True)
             return
-        _log.warning("a turn is handed on", extra={"session": job.lock, "job": job.id})
+        _log.warning("turn of a lost worker requeued", extra={"session": job.lock, "job": job.id})
         await self._app.connector.execute_query_async(
             "WITH old AS (DELETE FROM procrastinate_jobs WHERE id = %(job)s RETURNING task_name, priority, lock, args)"
             " INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, args)"

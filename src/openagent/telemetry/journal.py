@@ -39,7 +39,7 @@ class Journal:
         except OSError as problem:
             if not self._failing:
                 self._failing = True
-                _log.warning("The token ledger %s cannot be written: %s.", self._path, problem.strerror)
+                _log.warning("token ledger %s cannot be written: %s", self._path, problem.strerror)
 
     def _write(self, line: bytes) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)

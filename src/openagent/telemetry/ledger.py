@@ -365,7 +365,7 @@ class BudgetLedger:
         tokens = usage.input_tokens + usage.output_tokens
         money = price.cost(usage) if price else 0
         if any(held) and (tokens > held[0] or money > held[1]):
-            _log.warning("A request to %s took %d tokens where at most %d were expected.", model, tokens, held[0])
+            _log.warning("request to %s used %d tokens, at most %d were expected", model, tokens, held[0])
         for account in accounts:
             account.spend(tokens, money)
         cost = None if price is None else money / PICO

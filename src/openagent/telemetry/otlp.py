@@ -39,7 +39,7 @@ class Otlp:
         except ImportError as problem:
             self._missing = True
             self._waiting.clear()
-            _log.warning("traces are not sent: `openagent extras get otel`", extra={"reason": str(problem)})
+            _log.warning("traces are not sent, run `openagent extras get otel`", extra={"reason": str(problem)})
             return
         for span in self._waiting:
             sending.send(span)

@@ -68,7 +68,10 @@ class Quotas:
         try:
             await self._store.give_back(quotas, tokens, money)
         except OpenAgentError as problem:  # it counts as used until the day ends
-            _log.warning("not given back", extra={"tokens": tokens, "reason": str(problem)})
+            _log.warning(
+                "unused quota could not be returned and counts as used until the day ends",
+                extra={"tokens": tokens, "reason": str(problem)},
+            )
 
     async def close(self) -> None:
         await asyncio.gather(*self._giving_back)

@@ -37,5 +37,5 @@ class InfluxPush:
     def _tell(self, problem: str) -> None:
         """Once: a database that is away for a night would fill the log."""
         if problem and not self._failing:
-            _log.warning("InfluxDB does not take the metrics", extra={"reason": problem})
+            _log.warning("metrics not sent to InfluxDB, retrying", extra={"reason": problem})
         self._failing = bool(problem)

@@ -62,7 +62,7 @@ class ReportService:
             return
         places = await self._send_last(period)
         await asyncio.to_thread(replace_file, self._state, msgspec.json.encode({**sent, period: since}))
-        _log.info("a report was sent", extra={"places": places})
+        _log.info("usage report sent", extra={"places": places})
 
     async def _show(self, connection: Connection, op: ReportShow) -> WrittenReport:
         report = await self._report(op.period, min(max(op.back, 0), _MOST_BACK))

@@ -193,7 +193,7 @@ class Vault:
                     entry.last_used_at = self._clock()
                     self._write(content)
         except (OSError, OpenAgentError) as problem:
-            _log.warning("The use of the vault entry %r could not be counted: %s", name, problem)
+            _log.warning("last use of vault entry %r could not be saved: %s", name, problem)
 
     def _entry(self, content: _Content, name: str) -> _Entry:
         if entry := content.entries.get(name):

@@ -160,7 +160,7 @@ class TerminalService:
                     self._end(opened)
             code = waiting.result()
         except Exception:  # the supervisor: a terminal that fails is gone, and nothing else
-            _log.exception("a terminal failed", extra={"session": opened.session})
+            _log.exception("terminal ended on an unexpected error", extra={"session": opened.session})
         self._open.pop(opened.id, None)
         if not self._open:
             self._bus.unfollow(self)

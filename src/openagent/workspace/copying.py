@@ -192,7 +192,9 @@ class Overlays:
             done = subprocess.run(["umount", place], capture_output=True, check=False)
             if done.returncode:
                 said = done.stderr.decode("utf-8", "replace").strip()[:300]
-                _log.warning("a copy stays mounted", extra={"path": os.fsdecode(place), "reason": said})
+                _log.warning(
+                    "workspace copy could not be unmounted", extra={"path": os.fsdecode(place), "reason": said}
+                )
 
     def _mounted(self) -> list[bytes]:
         """Of our copies, the last mounted first."""

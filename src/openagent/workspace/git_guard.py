@@ -267,7 +267,7 @@ class GitGuard:
             for each in self._look_at(root, place):
                 found.append(each)  # noqa: PERF402
         except Exception as problem:  # the supervisor: whatever a command left there, the user is told of the place
-            _log.exception("a repository could not be checked", extra={"place": _shown(place)})
+            _log.exception("repository check failed", extra={"place": _shown(place)})
             why = f"it could not be checked ({type(problem).__name__}: {problem})"
             found.append(Disarmed(_shown(place), why[:300], left=True))
         return found
@@ -320,7 +320,11 @@ class GitGuard:
         try:
             wall_off()
         except Exception:  # the supervisor: what is armed again is disarmed again, and then ended
-            _log.warning("a repository got no walls", exc_info=True, extra={"place": _shown(place)})
+            _log.warning(
+                "write protection of a repository failed; it is disarmed again if it changes",
+                exc_info=True,
+                extra={"place": _shown(place)},
+            )
 
     def _disarm(self, root: int, place: bytes, known: Metadata, now: Metadata, followed: int) -> Iterator[Disarmed]:
         shown = _shown(place)
@@ -433,7 +437,7 @@ class GitGuard:
             self.kept.mkdir(mode=0o700, exist_ok=True)
             (self.kept / os.fsdecode(name)).write_bytes(content)
         except OSError:  # a full disk keeps nothing from being taken out
-            _log.warning("what was taken out of a repository could not be kept", exc_info=True)
+            _log.warning("removed git settings and hooks could not be saved for the user", exc_info=True)
 
     # --- reading ----------------------------------------------------------------------------------------------------
 

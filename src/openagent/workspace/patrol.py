@@ -94,7 +94,7 @@ class Patrol:
                 except Unwatchable:
                     self._in_rounds()
             except Exception:  # the supervisor: the looks at the end of each command go on without it
-                _log.exception("repositories are looked at only when a command ends")
+                _log.exception("watching repositories failed; they are checked when a command ends")
                 self._wanted_until = 0.0
             with self._starting:
                 if self._is_over():

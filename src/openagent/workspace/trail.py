@@ -219,7 +219,7 @@ class Trail:
             try:
                 self.save()
             except (OpenAgentError, OSError):  # the next process compares with what was saved before, and the journal
-                _log.warning("what was seen of a workspace could not be saved", exc_info=True)
+                _log.warning("workspace index could not be saved", exc_info=True)
         return changes
 
     def _scan(self, index: Index) -> Scan:

@@ -435,7 +435,7 @@ class WorkspaceWrites:
             if any(not window.exact for window in kept.windows):
                 found += kept.guard.look_at_files(unasked)
         except Exception as problem:  # the supervisor: a defect there does not cost what is known of the files
-            _log.exception("the repositories of a workspace could not be checked")
+            _log.exception("repository check of a workspace failed")
             why = f"the repositories here could not be checked ({type(problem).__name__}: {problem})"
             found = [Disarmed(".", why[:300], left=True)]
         if not found:
@@ -555,7 +555,9 @@ class WorkspaceWrites:
             kept.trail.journal.append(session, entry)
         except OSError as problem:
             kept.unwritten.append((session, entry))
-            _log.warning("what a session wrote could not be noted yet", exc_info=problem, extra={"session": session})
+            _log.warning(
+                "undo journal not written, retrying at the next look", exc_info=problem, extra={"session": session}
+            )
 
     def _write_what_waits(self, kept: Kept) -> None:
         while kept.unwritten:

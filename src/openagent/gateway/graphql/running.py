@@ -135,7 +135,7 @@ def _told(problem: GraphQLError) -> dict[str, Any]:
         case GraphQLError() | None:
             pass
         case defect:
-            _log.error("query failed", exc_info=defect)
+            _log.error("GraphQL query raised an unexpected error", exc_info=defect)
             told["message"] = f"The daemon hit a defect ({type(defect).__name__})."
             told["extensions"] = {"code": "internal", "hint": ""}
     return told

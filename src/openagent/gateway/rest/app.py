@@ -147,7 +147,11 @@ async def _explain_error(request: Request, problem: Exception) -> Response:
 
 
 async def _explain_defect(request: Request, problem: Exception) -> Response:
-    _log.error("request failed", extra={"method": request.method, "path": request.url.path}, exc_info=problem)
+    _log.error(
+        "HTTP request raised an unexpected error",
+        extra={"method": request.method, "path": request.url.path},
+        exc_info=problem,
+    )
     name = type(problem).__name__
     detail = f"The daemon hit a defect ({name}); its log has the details under {trace_id.get()}."
     return problems.problem(500, "internal", detail)
@@ -156,5 +160,5 @@ async def _explain_defect(request: Request, problem: Exception) -> Response:
 def _logged(request: Request, refusal: Response, code: str) -> Response:
     """So that whoever has the trace id of a refusal finds it in the log."""
     told = {"method": request.method, "path": request.url.path, "status": refusal.status_code, "code": code}
-    _log.info("request refused", extra=told)
+    _log.info("HTTP request refused", extra=told)
     return refusal

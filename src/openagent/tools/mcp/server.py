@@ -353,7 +353,7 @@ class McpServer:
     def _change(self, status: ServerStatus, detail: str, offer: Offer) -> None:
         self.status, self.detail, self.offer = status, detail, offer
         self._settled.set()
-        _log.info("mcp server", extra={"server": self.name, "status": status, "detail": detail})
+        _log.info("MCP server status changed", extra={"server": self.name, "status": status, "detail": detail})
         self._on_change(self)
 
     def _reason(self, attempt: "asyncio.Task[None]") -> str:

@@ -156,7 +156,7 @@ async def hear_changes(client: Client, list_changed: Callable[[], None]) -> None
                 async for _ in changes:
                     list_changed()
         except (SubscriptionLost, TimeoutError) as problem:
-            _log.info("no longer told of changes", extra={"reason": str(problem)})
+            _log.info("MCP change subscription lost, subscribing again", extra={"reason": str(problem)})
         except MCPError as problem:
             if problem.code in (types.METHOD_NOT_FOUND, types.INVALID_PARAMS):
                 return

@@ -37,4 +37,4 @@ class TaskRunsIfAny:
                 await self._when_asked.load()
                 await self._service().resume()
         except Exception:  # whoever asks for one of them is told
-            _log.exception("tasks on their way to pull requests do not go on")
+            _log.exception("task runs could not be resumed")

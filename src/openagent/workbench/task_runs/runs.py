@@ -221,7 +221,7 @@ class TaskRuns:
             except OpenAgentError as problem:
                 await self._failed(run, problem)
             except Exception as problem:
-                _log.exception("a task's run broke off", extra={"task": task})
+                _log.exception("task run ended on an unexpected error", extra={"task": task})
                 await self._failed(run, OpenAgentError("internal", f"Something broke: {problem!r}."))
 
     async def _step(self, run: TaskRun) -> None:

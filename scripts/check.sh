@@ -15,6 +15,8 @@ echo "check: ruff"
 "$bin/ruff" format --quiet --check . || { echo "Some files are not formatted: run make format."; exit 1; }
 echo "check: import contracts"
 found=$("$bin/lint-imports" --no-logo) || { echo "$found"; exit 1; }
+echo "check: declared dependencies"
+found=$("$bin/deptry" --no-ansi src 2>&1) || { echo "$found"; exit 1; }
 echo "check: pins"
 "$bin/python" scripts/pins.py --check
 echo "check: documents"

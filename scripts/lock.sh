@@ -15,12 +15,10 @@ without() {
     printf '%s\n' "$kept" >"$1"
 }
 
-.venv/bin/python -m pip install --quiet "pip-tools>=7.5"
-
-# What `pip install --no-build-isolation --editable .` needs; uv cannot list it.
-.venv/bin/pip-compile --quiet --strip-extras --allow-unsafe --no-header --no-annotate --no-emit-index-url --no-emit-trusted-host \
-    --no-emit-find-links --no-emit-options ${UPGRADE:+--upgrade} --build-deps-for editable --only-build-deps \
-    --output-file requirements/build.txt pyproject.toml
+# What `pip install --no-build-isolation --editable .` needs: the build system, and what hatchling asks for besides.
+printf 'hatchling\neditables\n' | compile --output-file requirements/build.txt -
+# What looks for known holes and lists what is inside, in continuous integration alone.
+printf 'cyclonedx-bom>=7,<8\npip-audit\n' | compile --output-file requirements/audit.txt -
 compile --output-file requirements/runtime.txt pyproject.toml
 compile --group dev --constraint requirements/runtime.txt --output-file requirements/dev.txt pyproject.toml
 # What the image of deploy/ has beside the runtime: what the tests ran with, for Debian's own Python, which may be older than ours.

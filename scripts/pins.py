@@ -1,4 +1,4 @@
-"""Hashes for every pin of requirements/*.txt and of the extras: `scripts/pins.py` writes them anew, `--check` looks.
+"""Writes the hashes of all pins: of requirements/, of what is fetched later, of what tests use. `--check` looks only.
 
 To add or change a pin by hand, write `name==version` into the file and run this. Each pin gets the hashes of all files
 that the package index has of that version, wheels of every platform and the source, so that every Python that may
@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel
 from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = (ROOT / "requirements", ROOT / "src/openagent/plugins/pins")
+FOLDERS = (ROOT / "requirements", ROOT / "src/openagent/plugins/pins", ROOT / "tests/mcp_host/servers")
 _PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;\\#]+)(?P<marker>\s*;[^\\#]*)?")
 _HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}\b")
 

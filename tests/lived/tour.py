@@ -16,6 +16,7 @@ from devtools.evals.recordings import read
 from devtools.evals.replay import placed, replay, script_of
 from devtools.simulator import Simulator, ThreadedSimulator
 from openagent.client import Attachment, Client
+from openagent.plugins import package_install
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import BY_TAG
@@ -30,7 +31,7 @@ from ..mcp_host.bench import scripted
 from ..models.browser import visit
 from ..models.place import FAST_RETRIES, NO_RETRIES, place, provider
 from ..models.test_bad_input import oauth
-from ..models.wheels import make_index, make_wheel
+from ..models.wheels import make_index, make_wheel, pin, pins_in
 from ..providers_oauth.authorization_server import Answer, AuthorizationServer
 from .harness import RECORDINGS, Met, client_of, furnish_workspace, furnished, line_to, web_client_of
 
@@ -490,10 +491,12 @@ async def indexing(root: Path, met: Met) -> None:
         ("packaging", "26"),
     ):
         make_wheel(wheels, name, version, {})  # those of the environment serve
+    pin("meaning", wheels)
     pip = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_CONFIG_FILE": os.devnull}
-    before = {name: os.environ.get(name) for name in pip}
-    os.environ.update(pip)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(package_install, "PINS", pins_in(wheels))
+        for name, value in pip.items():
+            patch.setenv(name, value)
         async with (
             Simulator([{"text": "Hi."}]) as sim,
             furnished(root, sim) as (h, _),
@@ -520,12 +523,6 @@ async def indexing(root: Path, met: Met) -> None:
                 while not isinstance(await everything.get(), e.IndexUpdated):
                     pass
             watching.cancel()
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name)
-            else:
-                os.environ[name] = value
 
 
 # Who may come in

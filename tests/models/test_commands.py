@@ -15,7 +15,7 @@ from ..providers_oauth.authorization_server import AuthorizationServer
 from .browser import visit
 from .test_auth import granted
 from .test_bad_input import oauth
-from .wheels import make_index
+from .wheels import make_index, package_with_pins
 
 SCRIPT = {"steps": [{"text": "Hello.", "usage": {"input": 1000, "output": 10}}], "loop": True, "models": ["scripted"]}
 
@@ -23,9 +23,10 @@ SCRIPT = {"steps": [{"text": "Hello.", "usage": {"input": 1000, "output": 10}}],
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Generator[Machine, None, None]:
     root = tmp_path_factory.mktemp("machine")
-    pip = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(make_index(root / "index")), "PIP_CONFIG_FILE": "/dev/null"}
+    index = make_index(root / "index")
+    pip = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(index), "PIP_CONFIG_FILE": "/dev/null"}
     with ThreadedSimulator(SCRIPT) as sim:
-        machine = Machine(root, sim, pip)
+        machine = Machine(root, sim, {**pip, "PYTHONPATH": str(package_with_pins(index))})
         yield machine
         assert machine.run("stop").returncode == 0
 

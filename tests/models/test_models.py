@@ -9,6 +9,7 @@ import pytest
 
 from devtools.simulator import Simulator
 from openagent.models.offline import install
+from openagent.plugins import package_install
 from openagent.plugins.provider import ModelRequest, TextChunk
 from openagent.protocol import events as e
 from openagent.protocol.daemon import DaemonStatus
@@ -20,7 +21,7 @@ from openagent.providers.local import LocalProvider
 from ..interaction.house import until
 from .place import NO_RETRIES, only, place, provider, session, turn
 from .test_bad_input import AGAIN
-from .wheels import make_index
+from .wheels import make_index, make_wheel, pins_in
 
 pytestmark = pytest.mark.anyio
 
@@ -31,6 +32,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(directory))
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setattr(package_install, "PINS", pins_in(directory))
     return directory
 
 
@@ -153,6 +155,13 @@ async def test_what_cannot_be_installed_is_refused_in_words_and_leaves_nothing(
     assert said in refused.value.info.message
     assert refused.value.info.hint
     assert not (tmp_path / "models").exists() or list((tmp_path / "models").iterdir()) == []
+
+
+async def test_an_index_that_gives_another_file_under_the_same_name_is_refused(tmp_path: Path, index: Path) -> None:
+    make_wheel(index, "xllamacpp", "2026.10.11549", {"xllamacpp/__init__.py": "import mischief"})
+    with pytest.raises(OpenAgentError, match="could not be installed"):
+        await install("smollm2", tmp_path / "models", lambda _stage, _done, _total: None)
+    assert list((tmp_path / "models").iterdir()) == []
 
 
 def ask(text: str) -> ModelRequest:

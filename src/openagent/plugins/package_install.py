@@ -17,6 +17,8 @@ from tempfile import TemporaryDirectory
 from openagent.plugins.isolation import ROOT, bare_environment, isolated
 from openagent.protocol.errors import OpenAgentError
 
+PINS = Path(__file__).with_name("pins")
+"""What is fetched later, one file each: `scripts/pins.py` writes the hashes."""
 Tell = Callable[[str, int, int], None]
 """Stage in words, bytes done, bytes in all (0: not known)."""
 
@@ -41,8 +43,8 @@ _REACHED_BY = (
 )
 
 
-async def install_packages(arguments: Sequence[str], tell: Tell, *, expected: int = 0) -> None:
-    """`arguments` are those that pip and uv share: `--target`, `--requirement`, `--require-hashes`, packages.
+async def install_packages(pins: Path, target: Path, tell: Tell, *, expected: int = 0) -> None:
+    """Nothing but what the file of pins names, each package with one of the hashes that stand there.
 
     `expected` is about what will be downloaded, in bytes: the measure where the installer itself tells none.
     """
@@ -50,7 +52,7 @@ async def install_packages(arguments: Sequence[str], tell: Tell, *, expected: in
         seen = _Seen(Path(folder), tell, expected)
         watching = asyncio.create_task(seen.watch()) if expected else None
         try:
-            await _install(arguments, seen.told if expected else tell, Path(folder))
+            await _install(pins, target, seen.told if expected else tell, Path(folder))
         finally:
             if watching is not None:
                 watching.cancel()
@@ -90,10 +92,11 @@ def _arrived(folder: Path) -> int:
         return 0
 
 
-async def _install(arguments: Sequence[str], tell: Tell, temporary: Path) -> None:
+async def _install(pins: Path, target: Path, tell: Tell, temporary: Path) -> None:
     env = bare_environment(_how_the_index_is_reached()) | {"PIP_USER": "0", "TMPDIR": str(temporary)}
     process = await asyncio.create_subprocess_exec(
-        *_installer(), "--no-deps", "--only-binary", ":all:", *arguments,
+        *_installer(), "--no-deps", "--only-binary", ":all:", "--require-hashes",
+        "--requirement", str(pins), "--target", str(target),
         stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, env=env, cwd=ROOT,
     )  # fmt: skip
     assert process.stdout is not None

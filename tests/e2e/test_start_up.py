@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 ASKING = """
 import asyncio, sys
@@ -21,6 +22,21 @@ async def main():
     there = Endpoint(name="compatible", base_url=f"http://127.0.0.1:{port}/v1", needs_key=False)
     told = await ChatProvider(there).describe("some")
     print(told.context_window, "httpx2" in sys.modules)
+
+asyncio.run(main())
+"""
+TURN = """
+import asyncio, sys
+from pathlib import Path
+from tests.interaction.doing import one_turn
+from tests.interaction.house import house
+
+async def main():
+    place = Path(sys.argv[1])
+    async with house(place, [{"text": "Hi."}] * 2) as h, await h.client() as client:
+        _, completed, _ = await one_turn(h, client)
+        loaded = [name for name in ("mcp", "mcp_types", "mcp.client") if name in sys.modules]
+    print(completed.reason, *loaded)
 
 asyncio.run(main())
 """
@@ -55,6 +71,13 @@ def test_what_no_first_answer_needs_is_not_loaded_before_it() -> None:
     later = ("httpx2", "genai_prices", "pydantic", "alembic", "mcp", "uvicorn", "openagent.policy.analysis")
     ours = ("openagent.history", "openagent.workbench.repository", "openagent.workbench.review")
     assert [name for name in (*later, *ours) if name in loaded] == []
+
+
+def test_a_session_without_mcp_servers_leaves_their_library_alone(tmp_path: Path) -> None:
+    """It takes 34 MB, and a second."""
+    ran = [sys.executable, "-c", TURN, str(tmp_path)]
+    done = subprocess.run(ran, capture_output=True, text=True, check=False, timeout=120, cwd=Path(__file__).parents[2])
+    assert done.stdout.split() == ["done"], done.stderr
 
 
 def test_a_server_is_asked_about_its_model_without_the_general_client() -> None:

@@ -41,8 +41,14 @@ def _compiled(pattern: str) -> list[re.Pattern[str]]:
 
 
 def _escaped(component: str) -> str:
-    """A backslash makes the next character an ordinary one."""
-    return re.sub(r"\\(.)", lambda found: f"[{found[1]}]" if found[1] in "*?[" else found[1], component)
+    """A backslash makes the next character an ordinary one, and `[^a]` is `[!a]`."""
+    return re.sub(r"\\(.)|\[\^", _plain, component)
+
+
+def _plain(found: re.Match[str]) -> str:
+    if not found[1]:
+        return "[!"
+    return f"[{found[1]}]" if found[1] in "*?[" else found[1]
 
 
 def _matches(pattern: Sequence[re.Pattern[str]], components: Sequence[str]) -> bool:
@@ -91,7 +97,7 @@ def _rule(line: str) -> tuple[list[re.Pattern[str]], bool, bool] | None:
     line = line if ignores else line[1:]
     only_directories = line.endswith("/")
     anchored = "/" in line.rstrip("/")
-    inside = line.endswith("/**")
+    inside = line.rstrip("/").endswith("/**")
     components = [part for part in line.split("/") if part]
     if not components:
         return None

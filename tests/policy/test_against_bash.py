@@ -21,8 +21,9 @@ from openagent.policy.rules import Rule, RuleSet
 from tests.policy.labelled import WORKSPACE, decided
 
 BASH = shutil.which("bash")
+# In one write each: two that start at the same time would mix their words.
 REPORT = (
-    'ulimit -f 200 -t 3; command_not_found_handle() { printf "%s\\1" "$@" >&9; printf "\\2" >&9; return 0; }; '
+    'ulimit -f 200 -t 3; command_not_found_handle() { printf -v told "%s\\1" "$@"; printf "%s\\2" "$told" >&9; }; '
     'exec 9>>"$LOG"; eval "$SCRIPT"'
 )
 TRIED = int(os.environ.get("OPENAGENT_POLICY_SCRIPTS", "200"))

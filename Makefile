@@ -6,10 +6,10 @@ MAKEFLAGS += --no-print-directory
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help setup runtime run stop demo web test check format bench lock docs dist
+.PHONY: help setup runtime run stop demo web test test-lowest test-newest check format bench lock docs dist
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 13
 
 setup: ## make .venv with everything for working on OpenAgent
 	@scripts/setup.sh dev
@@ -37,6 +37,12 @@ test: setup ## every check and every test
 	@echo "test: web"
 	@scripts/web.sh check
 	@scripts/web.sh test
+
+test-lowest: setup ## policy, tui, cli and rest with the lowest versions of dependencies that are let in
+	@scripts/test_bounds.sh lowest
+
+test-newest: setup ## the same with the newest
+	@scripts/test_bounds.sh newest
 
 check: setup ## lint, format, types, import contracts, generated documents
 	@BIN=$(BIN) scripts/check.sh

@@ -21,8 +21,8 @@ printf 'hatchling\neditables\n' | compile --output-file requirements/build.txt -
 printf 'cyclonedx-bom>=7,<8\npip-audit\n' | compile --output-file requirements/audit.txt -
 compile --output-file requirements/runtime.txt pyproject.toml
 compile --group dev --constraint requirements/runtime.txt --output-file requirements/dev.txt pyproject.toml
-# What the image of deploy/ has beside the runtime: what the tests ran with, for Debian's own Python, which may be older than ours.
-.venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11.2 --python-platform x86_64-manylinux_2_36 \
+# What the image of deploy/ has beside the runtime: what the tests ran with, for Debian 13's own Python.
+.venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.13.5 --python-platform x86_64-manylinux_2_40 \
     ${UPGRADE:+--upgrade} --extra team --extra graphql --extra socketio \
     --constraint requirements/runtime.txt --constraint requirements/dev.txt --output-file requirements/team.txt pyproject.toml
 for file in team dev; do without requirements/$file.txt requirements/runtime.txt; done

@@ -41,11 +41,11 @@ if [ "$how" = docker ]; then
 fi
 
 echo "image: Debian"
-debootstrap --variant=minbase bookworm "$root" "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; exit 1; }
+debootstrap --variant=minbase trixie "$root" "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; exit 1; }
 cat >"$root/etc/apt/sources.list" <<LIST
-deb http://deb.debian.org/debian bookworm main
-deb http://deb.debian.org/debian bookworm-updates main
-deb http://deb.debian.org/debian-security bookworm-security main
+deb http://deb.debian.org/debian trixie main
+deb http://deb.debian.org/debian trixie-updates main
+deb http://deb.debian.org/debian-security trixie-security main
 LIST
 mount --bind /dev "$root/dev"
 mount -t proc proc "$root/proc"

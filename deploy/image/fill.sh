@@ -1,5 +1,5 @@
 #!/bin/sh
-# Inside a fresh Debian 12: what the image holds. The Dockerfile and build.sh both run this, so both make the same image.
+# Inside a fresh Debian 13: what the image holds. The Dockerfile and build.sh both run this, so both make the same image.
 # Expects a wheel of OpenAgent and the pins in /wheels, and leaves nothing behind that only building needs.
 set -eu
 
@@ -8,6 +8,7 @@ apt-get -qq update
 apt-get -qq upgrade -y
 # git and ripgrep for the tools, bubblewrap for the jail, tini to reap what commands leave behind.
 apt-get -qq install -y --no-install-recommends bubblewrap ca-certificates git python3 python3-venv ripgrep tini
+apt-get -qq install -y --no-install-recommends binutils
 
 python3 -m venv --without-pip /opt/openagent
 python3 -m venv /tmp/pip
@@ -16,6 +17,9 @@ into_it() { /tmp/pip/bin/pip --python /opt/openagent/bin/python "$@"; }
 into_it install --quiet --no-cache-dir --no-compile --no-deps --require-hashes --requirement /wheels/runtime.txt --requirement /wheels/team.txt
 into_it install --quiet --no-cache-dir --no-compile --no-deps /wheels/openagent-*.whl
 into_it check
+# Wheels bring their libraries with symbols that only debuggers read. Each is loaded afterwards: some do not bear it.
+find /opt/openagent -type f -name '*.so*' -exec strip --strip-unneeded {} +
+find /opt/openagent -type f -name '*.so*' -exec /opt/openagent/bin/python -c 'import ctypes, sys; [ctypes.CDLL(each) for each in sys.argv[1:]]' {} +
 ln -s /opt/openagent/bin/openagent /usr/local/bin/openagent
 
 groupadd --gid 10001 openagent
@@ -26,7 +30,7 @@ chown 10001:10001 /workspaces
 # Nobody becomes somebody else in there, with `no-new-privileges` or without.
 find / -xdev -type f -perm /6000 -exec chmod a-s {} +
 
-apt-get -qq purge -y --allow-remove-essential --auto-remove python3-venv
+apt-get -qq purge -y --allow-remove-essential --auto-remove binutils python3-venv
 apt-get -qq clean
 rm -rf /tmp/* /wheels /var/lib/apt/lists/* /var/cache/* /var/log/* /usr/share/doc /usr/share/man /usr/share/info /usr/share/locale \
-    /usr/share/zoneinfo /usr/lib/python3.11/ensurepip
+    /usr/share/zoneinfo /usr/lib/python3.*/ensurepip

@@ -20,3 +20,13 @@ def test_every_pin_has_hashes_and_every_installation_asks_for_them(tmp_path: Pat
         assert all("--require-hashes" in line for line in from_files)
         others = [line for line in installs if line not in from_files]
         assert all("--no-deps" in line for line in others), others
+
+
+def test_every_action_of_a_workflow_is_named_by_its_commit() -> None:
+    """But for PyPI's own, which asks to be named by its branch."""
+    workflows = "".join(file.read_text() for file in (ROOT / ".github/workflows").glob("*.yml"))
+    used = [name for name in re.findall(r"uses: (\S+)", workflows) if not name.startswith("./")]
+    assert used
+    assert {name for name in used if not re.search(r"@[0-9a-f]{40}$", name)} == {
+        "pypa/gh-action-pypi-publish@release/v1"
+    }

@@ -274,6 +274,26 @@ async def test_cancelling_a_turn_ends_its_hook(tmp_path: Path) -> None:
                 await asyncio.sleep(0.02)
 
 
+async def test_cancelling_while_a_hook_starts_ends_what_it_started(tmp_path: Path) -> None:
+    async def no_jail(*_: object) -> asyncio.subprocess.Process:
+        raise NotImplementedError
+
+    pids = tmp_path / "pids"
+    slow = Hook("PreToolUse", f"sleep 300 & echo $! >> {pids}; wait")
+    for moments in range(12):
+        running = asyncio.create_task(run_hook(slow, tmp_path, {}, no_jail))
+        for _ in range(moments):
+            await asyncio.sleep(0)
+        time.sleep(0.02)  # the shell goes on while this process does not
+        running.cancel()
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.wait([running])
+        assert running.cancelled()
+    async with asyncio.timeout(PATIENCE):
+        while any(Path(f"/proc/{pid}/exe").exists() for pid in pids.read_text().split()):
+            await asyncio.sleep(0.02)
+
+
 async def test_a_projects_hooks_run_when_it_is_trusted_in_the_jail_and_not_after_a_change(tmp_path: Path) -> None:
     script = [step for _ in range(3) for step in (shell("true"), {"text": "ok"})]
     async with house(tmp_path, script) as h, await h.client() as client:

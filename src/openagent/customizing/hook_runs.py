@@ -120,17 +120,25 @@ async def _start(
         return await start_in_jail(workspace, ["bash", "-c", hook.command], places, asks)
     secret = {name for name in FORWARDED_ENV if name.endswith(("KEY", "TOKEN", "CREDENTIALS"))}
     env = {name: value for name, value in os.environ.items() if name not in secret}
-    return await asyncio.create_subprocess_exec(
-        "/bin/sh",
-        "-c",
-        hook.command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=workspace,
-        env=env | places,
-        start_new_session=True,
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
+            "/bin/sh",
+            "-c",
+            hook.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=workspace,
+            env=env | places,
+            start_new_session=True,
+        )
     )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:  # asyncio would kill the shell alone, and wait for what the shell had started
+        with contextlib.suppress(OSError):
+            await _end(await starting)
+        raise
 
 
 async def _communicate(process: asyncio.subprocess.Process, facts: bytes, stdout: bytearray, stderr: bytearray) -> None:

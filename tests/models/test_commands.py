@@ -31,7 +31,16 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Generator[Machine, None
         assert machine.run("stop").returncode == 0
 
 
-def test_usage_tells_nothing_then_everything(machine: Machine) -> None:
+@pytest.fixture
+def unused(tmp_path: Path, machine: Machine) -> Generator[Machine, None, None]:
+    """Its ledger is empty."""
+    fresh = Machine(tmp_path, machine.sim)
+    yield fresh
+    assert fresh.run("stop").returncode == 0
+
+
+def test_usage_tells_nothing_then_everything(unused: Machine) -> None:
+    machine = unused
     assert machine.run("usage").stdout == "Nothing was used yet.\n"
     machine.turn("hello")
     printed = machine.run("usage", "--by", "activity").stdout

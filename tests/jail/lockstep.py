@@ -39,7 +39,7 @@ _OWN = re.compile(
     r"LINENO|OLDPWD|PIPESTATUS|PPID|PWD|S?RANDOM|SECONDS|SHLVL|_|__last|__text|_oa\w*)(?:=|$)"
 )
 _KILLED = re.compile(r"(line N:) +\d+ (?=Killed|Terminated)")
-_LINE_NUMBER = re.compile(r"\bline \d+(?=[: ])")
+_LINE_NUMBER = re.compile(r"\bline \d+(?=[: ]|$)", re.MULTILINE)
 
 
 class Seen(NamedTuple):

@@ -243,8 +243,9 @@ def test_a_threaded_simulator_serves_code_without_a_loop():
         assert "one" in ask(sim.base_url)
         sim.until(lambda: sim.requests[0].finished_at)
         sim.fail_next("500")
-        with pytest.raises(urllib.error.HTTPError):
+        with pytest.raises(urllib.error.HTTPError) as refused:
             ask(sim.base_url)
+        refused.value.close()
         sim.reset([{"text": "two"}])
         sim.release()
         assert "two" in ask(sim.base_url)

@@ -99,9 +99,9 @@ async def test_a_daemon_that_stops_answering_is_told_of_and_what_was_sent_arrive
             return await connect(socket=socket, name="tui", interactive=True, auto_start=False, env={})
 
         server = await asyncio.start_unix_server(between, socket)
-        link = Link(open_, pulse=0.05)
+        link = Link(open_, pulse=0.3)
         other = OpenAgent(link, Wanted(seen.session), str(seen.house.workspace), {"HOME": str(tmp_path)})
-        async with server:
+        try:
             async with other.run_test(size=(100, 30)) as pilot:
                 await seen.until(lambda: other.view.follows)
                 goes_on.clear()
@@ -110,7 +110,10 @@ async def test_a_daemon_that_stops_answering_is_told_of_and_what_was_sent_arrive
                 goes_on.set()
                 await seen.until(lambda: "as if nothing had been" in picture(other))
                 await seen.until(lambda: "has not answered" not in picture(other))
+        finally:
+            goes_on.set()
             await link.close()
+            server.close()
             await over.wait()
 
 

@@ -31,15 +31,6 @@ import socket  # noqa: E402
 if hasattr(os, "process_cpu_count"):  # from 3.13 on, by a name that is taken away below
     os.process_cpu_count = os.cpu_count
 
-if importlib.util.find_spec("ctypes.macholib") is None:  # Debian leaves out what only macOS needs
-
-    def dyld_find(name, executable_path=None, env=None):
-        raise ValueError(f"dylib {name} could not be found")
-
-    sys.modules["ctypes.macholib"] = types.ModuleType("ctypes.macholib")
-    sys.modules["ctypes.macholib.dyld"] = types.ModuleType("ctypes.macholib.dyld")
-    sys.modules["ctypes.macholib.dyld"].dyld_find = dyld_find
-
 NAMES = {
     os: """
         O_PATH O_TMPFILE O_DIRECT O_LARGEFILE O_NOATIME O_RSYNC pidfd_open P_PIDFD PIDFD_NONBLOCK memfd_create eventfd
@@ -155,6 +146,7 @@ def _as_macos_answers() -> None:
     sys.modules["_scproxy"] = proxies
     sys.meta_path.insert(0, _OpenSslForKeychain)
     os.environ.setdefault("_PYTHON_SYSCONFIGDATA_NAME", sysconfig._get_sysconfigdata_name())
+    importlib.import_module("ctypes.util")  # while it is Linux's: Debian leaves out what only macOS needs
     sys.platform = "darwin"
 
 

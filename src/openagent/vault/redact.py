@@ -6,6 +6,7 @@ Cheap searches find the places where a key could begin; patterns run at those pl
 import logging
 import re
 from collections.abc import Iterator
+from string import ascii_lowercase
 from urllib.parse import quote
 
 MASK = "[redacted]"
@@ -21,7 +22,7 @@ _AFTER_PREFIXES = {
     "dp.pt. dp.st. dp.ct. dp.sa.",
     f"{_HEX}{{32,}}": "dop_v1_ doo_v1_ dor_v1_ shpat_ shpca_ shppa_ shpss_ pul- glptt- rubygems_ sntryu_ key- "
     "shippo_live_ shippo_test_ sgp_ e2b_",
-    f"{_WORD}{{10,}}": "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-",
+    f"{_WORD}{{10,}}": f"xapp- {' '.join(f'xox{letter}-' for letter in ascii_lowercase)}",
     f"{_WORD}{{16,}}": "sk- glpat- gldt- glft- glffct- glimt- glagent- gloas- glrt- glsoat- glcbt- ya29. GOCSPX- "
     "sq0atp- sq0csp- nvapi- tvly- lsv2_pt_ lsv2_sk_ PMAK- figd_ pypi- AGE-SECRET-KEY-",
     f"{_WORD}{{20,}}": "github_pat_ xai- pscale_tkn_ pscale_oauth_ pscale_pw_ duffel_live_ duffel_test_ HRKU- fio-u-",
@@ -36,8 +37,11 @@ _BY_TAIL = {prefix[-3:]: [each for each in _PREFIXES if each[-3:] == prefix[-3:]
 _SEPARATOR = re.compile(r"[-_.~](?=[A-Za-z0-9_+/=-]{10})")
 """Every such prefix ends with one: a single search finds all places where the rest of a key could begin."""
 
+_BEFORE = re.compile(r"(?:\A|[^\\])[A-Za-z0-9]\Z|\\[^nrt\W_]\Z")
+"""The end of a word that goes on, in the last two characters."""
+
 _WHOLE = tuple(
-    re.compile(pattern, re.DOTALL)
+    re.compile(pattern)
     for pattern in (
         r"A(?:(?:KIA|SIA|BIA|CCA)[0-9A-Z]{16}|Iza[A-Za-z0-9_-]{30,}|KCp[A-Za-z0-9]{60,}|BSK[A-Za-z0-9+/]{100,}"
         r"|TATT3[A-Za-z0-9_=-]{100,})",
@@ -47,10 +51,10 @@ _WHOLE = tuple(
         r"SK[0-9a-f]{32}",
         r"dapi[0-9a-f]{32}",
         r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
-        r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
     )
 )
 """Keys without a separator. Each begins with a literal, which makes the search a fast one."""
+_PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
 
 _AFTER_SCHEME = re.compile(r"\s+([A-Za-z0-9._~+/=-]{8,})")
 _AFTER_LABEL = re.compile(r"[\"']?\s*[:=]\s*[\"']?([^\s\"'&,;]{6,})")
@@ -90,6 +94,7 @@ def _shaped_spans(text: str) -> Iterator[tuple[int, int]]:
             at = rest - len(prefix)
             if text.startswith(prefix, at) and _begins_at(text, at) and (match := _PREFIXES[prefix].match(text, rest)):
                 yield at, match.end()
+    yield from (match.span() for match in _PEM.finditer(text))
     for pattern in _WHOLE:
         yield from (match.span() for match in pattern.finditer(text) if _begins_at(text, match.start()))
     lowered = text.lower()
@@ -102,8 +107,8 @@ def _shaped_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _begins_at(text: str, at: int) -> bool:
-    """A word: not the middle of `task-force`."""
-    return at >= 0 and not (at and text[at - 1].isalnum())
+    """Whether a word begins there, unlike `sk-` in `task-force`. In JSON, it may follow an escape such as `\\n`."""
+    return at >= 0 and _BEFORE.search(text, max(at - 2, 0), at) is None
 
 
 def _places(text: str, part: str) -> Iterator[int]:

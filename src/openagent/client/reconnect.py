@@ -12,7 +12,7 @@ from openagent.protocol.daemon import Ping
 from openagent.protocol.errors import OpenAgentError
 
 PULSE = 5.0
-"""Seconds between two signs of life, and within which one is due."""
+"""Seconds between two pings, and after which an unanswered one is reported."""
 FIRST_WAIT, LONGEST_WAIT, LONGEST_WAIT_HERE = 0.25, 4.0, 1.0
 PATIENCE_AT_START = 15.0
 """Seconds within which a daemon that is stopping is gone."""
@@ -22,14 +22,14 @@ Open = Callable[[bool], Awaitable[Client]]
 
 
 class Trouble(NamedTuple):
-    """There is no connection, or nobody answers."""
+    """The connection is lost, or the daemon does not answer."""
 
     problem: str
     """Why."""
     again_at: float = 0.0
     """When it is tried again, on the monotonic clock; 0: it is being tried."""
     silent_since: float = 0.0
-    """There is a connection, and since then no answer: the daemon is stopped, or very busy."""
+    """Since when a connected daemon has not answered, on the monotonic clock; 0: it answers."""
 
 
 class Link:
@@ -110,7 +110,7 @@ class Link:
             self._tell(None)
 
     async def watch(self) -> None:
-        """Tells of a daemon that takes what is sent and does not answer."""
+        """Reports a daemon that accepts requests and does not answer them."""
         while True:
             await asyncio.sleep(self._pulse)
             if self._client is None or self._lost:
@@ -146,5 +146,5 @@ async def why_lost(client: Client) -> OpenAgentError:
 
 
 async def _answers(client: Client) -> None:
-    with suppress(OpenAgentError):  # a lost connection is made anew elsewhere
+    with suppress(OpenAgentError):  # `mend` reconnects
         await client.request(Ping(id=client.next_id()))

@@ -73,7 +73,7 @@ class IndexService:
             await self._extras.fetch(extra, tell)
         except OpenAgentError as problem:
             _log.warning(
-                "extra could not be installed, going on without it",
+                "extra could not be installed, continuing without it",
                 extra={"name_of_extra": extra, "reason": str(problem)},
             )
             tell(f"Going on without {extra}: {problem.info.message}", 0, 0)

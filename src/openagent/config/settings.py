@@ -507,7 +507,7 @@ class PeopleSettings(Struct, frozen=True, kw_only=True):
     scopes: str = "openid email profile"
     """What the provider is asked for."""
     url: str = ""
-    """The address that people open this installation under, where a proxy stands before it, such as
+    """The address at which people open this installation if there is a proxy in front of it, such as
     `https://agents.example.com`. Invitation links begin with it."""
     admins: list[str] = []
     """The e-mail addresses of those who come in as admins."""

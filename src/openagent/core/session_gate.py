@@ -67,7 +67,7 @@ class SessionGate:
             return ""
 
     def _tell(self, what: str, problem: Exception) -> str:
-        _log.exception("gate raised an unexpected error, the turn goes on", extra={"session": self._session.id})
+        _log.exception("gate raised an unexpected error, the turn continues", extra={"session": self._session.id})
         message = f"{what}: a defect ({type(problem).__name__}: {problem})."
         hint = "The turn goes on. The daemon's log has the details."
         self._session.post(ErrorRaised(error=ErrorInfo("internal", message, hint=hint)))

@@ -281,7 +281,7 @@ def _opened(file: Path) -> sqlite3.Connection:
 
 
 def _is_ours(connection: sqlite3.Connection) -> bool:
-    """Not another version's, and no wreck: it can be made anew from the files. What is not is closed."""
+    """Whether it is readable and of this version; if not, it is closed, and can be rebuilt from the files."""
     ours = False
     try:
         ours = connection.execute("PRAGMA user_version").fetchone()[0] == SCHEMA

@@ -137,7 +137,7 @@ class EgressProxy:
         await self._start(self._forwarded[port])
 
     async def _start(self, server: asyncio.Server) -> None:
-        """One that is known already, so that closing finds it even if its start is cancelled."""
+        """Start a server that is already registered, so that `close` finds it even if the start is cancelled."""
         if self._closed:
             server.close()
         else:

@@ -155,6 +155,6 @@ class PortOpener:
 
 
 def _close(future: asyncio.Future[socket.socket]) -> None:
-    """The socket that came just as whoever had asked for it stopped waiting."""
+    """Close a socket that arrived just as its caller was cancelled or timed out."""
     if future.done() and not future.cancelled() and not future.exception():
         future.result().close()

@@ -379,8 +379,8 @@ def _swept(parent: str) -> str:
 
 
 def _own_folder(parent: str) -> tuple[Path, int]:
-    """A folder and its lock, by which daemons that see no process of each other (in containers that share their memory)
-    know that it is in use."""
+    """A new folder and a lock on it. The lock tells daemons in containers that share /dev/shm, but cannot see this
+    process, that the folder is in use."""
     folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=parent))
     lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

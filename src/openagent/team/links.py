@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 
 from openagent.protocol.errors import OpenAgentError
 from openagent.team.closed_redis import require_closed
-from openagent.team.frames import Sign, read_sign, sign_of
+from openagent.team.frames import Sign, read_sign, sign_of, told_to
 from openagent.team.seal import Seal
 
 SIGN_EVERY = 2.0
@@ -39,6 +39,7 @@ class Links:
         self._redis: Any = redis.from_url(url, socket_timeout=_ANSWERS_WITHIN, socket_connect_timeout=5)
         self._unsent: list[tuple[str, Fields]] = []
         self._unsent_bytes = 0
+        self._for_gateways: list[Fields] = []
         self._something = asyncio.Event()
         self._looked = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -99,12 +100,18 @@ class Links:
         self._unsent_bytes += size
         self._something.set()
 
+    def tell_gateways(self, fields: Fields) -> None:
+        """Sends it to every gateway that is alive when it is written, even one that started a moment ago."""
+        self._for_gateways.append(fields)
+        self._something.set()
+
     @property
     def unsent(self) -> int:
         return self._unsent_bytes
 
     def _drop(self) -> None:
         self._unsent.clear()
+        self._for_gateways.clear()
         self._unsent_bytes = 0
         self._lost()
 
@@ -114,10 +121,14 @@ class Links:
             self._something.clear()
             self.before_writing()
             batch, self._unsent = self._unsent, []
+            for_gateways, self._for_gateways = self._for_gateways, []
             self._unsent_bytes = 0
-            if not batch:
+            if not batch and not for_gateways:
                 continue
             try:
+                if for_gateways:
+                    self.gateways = set(await self._signs("gateway"))
+                    batch += [(told_to(gateway), fields) for gateway in self.gateways for fields in for_gateways]
                 async with self._redis.pipeline(transaction=False) as pipe:
                     for stream, fields in batch:
                         pipe.xadd(stream, self._seal.seal(stream, fields), maxlen=_KEPT, approximate=True)

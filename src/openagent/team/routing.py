@@ -40,7 +40,7 @@ from openagent.protocol.sessions import (
     SessionInfo,
 )
 from openagent.protocol.tasks import TaskFollow, TaskRun, TaskStop
-from openagent.team.frames import DURABLE, OWN_OP, Head, Who, ops_of, read_head, serves, told_to
+from openagent.team.frames import DURABLE, OWN_OP, Head, Who, ops_of, read_head, serves
 from openagent.team.from_store import page_of, snapshot_of
 from openagent.team.links import SIGN_EVERY, Entry, Links
 
@@ -218,8 +218,7 @@ class Routing:
             self._links.send(ops_of(worker), {"g": self._gateway, "c": name, "k": "left"})
 
     def dismissed(self, caller: str) -> None:
-        for gateway in self._links.gateways - {self._gateway}:
-            self._links.send(told_to(gateway), {"k": "dismissed", "c": caller})
+        self._links.tell_gateways({"k": "dismissed", "c": caller, "g": self._gateway})
 
     async def _target(self, op: Op) -> "Whereabouts | str | list[str] | None":
         """Where its session is, or a worker; None: it is for this process."""
@@ -432,7 +431,8 @@ class Routing:
 
     def hear(self, entry: Entry) -> None:
         if entry.get(b"k") == b"dismissed":
-            self.dismiss(entry[b"c"].decode())
+            if entry.get(b"g") != self._gateway.encode():  # its own clients it dismissed itself
+                self.dismiss(entry[b"c"].decode())
             return
         worker, number = entry[b"w"].decode(), int(entry[b"n"])
         expected = self._last_number.get(worker, number - 1) + 1

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from devtools.simulator import Simulator
+from openagent.protocol import events as e
+from openagent.protocol.tools import ToolRun
 
 from .doing import call, one_turn, shell, turn
-from .house import house, house_over
+from .house import house, house_over, new_session, until
 
 pytestmark = pytest.mark.anyio
 
@@ -51,3 +53,16 @@ async def test_rules_read_relative_paths_from_where_the_shell_will_be_after_a_re
         async with house_over(tmp_path, sim) as h, await h.client() as client:
             completed, _ = await turn(client, await client.attach(session))
     assert completed.text.startswith("Denied: ")
+
+
+async def test_what_a_fast_command_prints_comes_after_its_start(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
+        session = await new_session(h, client)
+        attachment = await client.attach(session)
+        for number in range(5):  # from the second one on, the shell is there
+            run = ToolRun(id=client.next_id(), session=session, tool="shell", arguments={"command": f"echo n{number}"})
+            await client.request(run)
+            seen = await until(attachment, lambda event: isinstance(event, e.ToolFinished))
+            of_call = [event for event in seen if isinstance(event, e.ToolStarted | e.ToolOutput | e.ToolFinished)]
+            assert isinstance(of_call[0], e.ToolStarted), [type(event).__name__ for event in of_call]
+            assert "".join(event.text for event in of_call if isinstance(event, e.ToolOutput)) == f"n{number}\n"

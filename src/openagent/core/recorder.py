@@ -14,7 +14,15 @@ from openagent.core.runtime import Audience, Runtime
 from openagent.core.streamed_answer import Draft
 from openagent.plugins.store import AuditEntry, BackgroundWork, Batch, CollectionRecord, DraftPiece, KeptGrant, Rows
 from openagent.protocol.errors import ErrorInfo
-from openagent.protocol.events import ContextCollected, ErrorRaised, Event, StatusChanged, TurnCompleted
+from openagent.protocol.events import (
+    ContextCollected,
+    ErrorRaised,
+    Event,
+    StatusChanged,
+    ToolOutput,
+    ToolStarted,
+    TurnCompleted,
+)
 from openagent.protocol.messages import Message
 from openagent.protocol.sessions import AT_REST, SessionInfo, Settings
 from openagent.protocol.usage import SessionUsage
@@ -103,6 +111,8 @@ class Recorder:
         self._on_stored = on_stored
         self._published = info.seq
         self._posted = _Posted()
+        self._printed_early: dict[str, list[Event]] = {}
+        """By call, for as long as its start was posted and people have yet to hear of it."""
         self._timer: asyncio.TimerHandle | None = None
         self._flushing: asyncio.Task[None] | None = None
         self._closed = False
@@ -114,7 +124,10 @@ class Recorder:
         return self.info.message_count + 1
 
     def show(self, event: Event) -> None:
-        """Publish a delta: live only."""
+        """Publish a delta: live only. What a call prints comes after its start, whoever would have been faster."""
+        if isinstance(event, ToolOutput) and (early := self._printed_early.get(event.call_id)) is not None:
+            early.append(event)
+            return
         self._audience.publish(
             msgspec.structs.replace(
                 event, session=self._id, op_id=self.turn_op or "", at=time.time(), seq=self._published
@@ -127,6 +140,7 @@ class Recorder:
         """Record soon, without waiting for it."""
         posted = self._posted
         posted.events.extend(self._stamped(events, op_id))
+        self._printed_early |= {event.call_id: [] for event in events if isinstance(event, ToolStarted)}
         posted.audit.extend(audit)
         posted.granted.extend(granted)
         self._soon()
@@ -274,6 +288,9 @@ class Recorder:
         for event in batch.events:
             self._published = event.seq  # whoever hears it may show something at once
             self._audience.publish(event)
+            if isinstance(event, ToolStarted):
+                for printed in self._printed_early.pop(event.call_id, ()):
+                    self.show(printed)
         self._audience.flush(self._id)
         self._published = self.info.seq
 

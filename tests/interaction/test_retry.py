@@ -174,12 +174,15 @@ async def test_messages_that_were_held_back_follow_a_turn_that_continues(tmp_pat
 
 
 async def test_a_retry_waits_in_line_for_the_turns_of_others(tmp_path: Path) -> None:
-    script = [{"text": "Well.", "fault": REFUSED}, {"text": "Slow.", "fault": {"name": "hang", "times": 1}}]
+    slowly = {"match": "be slow", "steps": [{"text": "Slow.", "fault": "hang"}]}
+    script = {"conversations": [slowly, {"steps": [{"text": "Well.", "fault": REFUSED}]}]}
     async with house(tmp_path, script, config="[turns]\nat_once = 1\n") as h, await h.client() as client:
         session, _, _ = await one_turn(h, client)
         attachment = await client.attach(session)
         other = await new_session(h, client)
+        slow = await client.attach(other)
         await client.send(other, "be slow")
+        await until(slow, lambda event: isinstance(event, e.TurnStarted))
         sent = await ask(client, TurnRetry, session=session)
         assert (sent.turn, sent.place) == (0, 1)
         await client.cancel(other)

@@ -28,6 +28,7 @@ echo "check: documents"
 "$bin/python" scripts/turn_picture.py --check
 "$bin/python" scripts/rooms.py --check
 "$bin/python" scripts/log_messages.py --check
+"$bin/python" scripts/price_list.py --check
 # `make test` comes to the web last: what npm cannot fetch keeps nothing else from being checked.
 if [ "${1:-}" != --without-web ]; then
     echo "check: web"

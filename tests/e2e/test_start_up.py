@@ -70,7 +70,7 @@ def test_what_no_first_answer_needs_is_not_loaded_before_it() -> None:
     script = "import sys, openagent.assembly; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
-    later = ("httpx2", "genai_prices", "pydantic", "alembic", "mcp", "uvicorn", "openagent.policy.analysis")
+    later = ("httpx2", "pydantic", "alembic", "mcp", "uvicorn", "openagent.policy.analysis")
     ours = ("openagent.history", "openagent.workbench.repository", "openagent.workbench.review")
     assert [name for name in (*later, *ours) if name in loaded] == []
 

@@ -17,7 +17,6 @@ from openagent.plugins.loading import PluginLoader
 from openagent.protocol.auth import AuthAdd, AuthLoginFinish
 from openagent.protocol.codec import encode_event
 from openagent.protocol.daemon import Hello
-from openagent.telemetry.windows import ModelFacts
 from openagent.vault.redact import Redactor
 from openagent.vault.vault import Vault
 
@@ -109,7 +108,6 @@ async def test_structs_that_carry_secrets_do_not_show_them(tmp_path: Path) -> No
         configs.environment,
         credentials=book,
         redact=redactor.redact,
-        facts=ModelFacts(),
         limits=None,
         offline=tmp_path / "models",
         plugins=PluginLoader(),

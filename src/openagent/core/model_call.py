@@ -125,8 +125,6 @@ class ModelCall:
         """What was shown since the last time, and what it comes to if this is all."""
         recorder = self._session.recorder
         draft = recorder.draft
-        if self._reservation is not None:
-            await self._reservation.priced()
         if draft is None or draft.closed:  # from here on nothing waits, so what comes later is stored later
             return
         owed = [*self.spent, *([self._so_far(request, draft.parts, self._reservation)] if self._reservation else [])]
@@ -162,7 +160,7 @@ class ModelCall:
             parts = answer.parts
             usage = ledger.estimate(request, parts) if scripted else await ledger.measure(request, parts)
             answer = msgspec.structs.replace(answer, usage=usage)
-        await self._charge(usage)
+        self._charge(usage)
         return answer
 
     async def _settle_cut_off(
@@ -172,16 +170,15 @@ class ModelCall:
         if self._reservation is None:
             return
         if billed is not None and not billed.estimated:
-            await self._charge(billed)
+            self._charge(billed)
         elif parts or cancelled or billed:
-            await self._charge(self._session.runtime.ledger.estimate(request, parts))
+            self._charge(self._session.runtime.ledger.estimate(request, parts))
         else:
             self._reservation.release()
             self._reservation = None
 
-    async def _charge(self, usage: Usage) -> None:
+    def _charge(self, usage: Usage) -> None:
         if self._reservation is not None:
-            await self._reservation.priced()
             charge = self._reservation.settle(usage)
             self._reservation = None
             self.spent.append(Spending(self._model, usage, charge.cost_usd))

@@ -6,9 +6,9 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
 from openagent.daemon.bus import EventBus
 from openagent.daemon.connection import Connection
@@ -37,6 +37,7 @@ from openagent.protocol.origin import FOREIGN_AGENTS, TITLES, ForeignAgent
 from openagent.protocol.sessions import Settings
 from openagent.sessions.search import SearchService
 from openagent.store.history import HistoryFile, SqlHistory
+from openagent.telemetry import price_list
 from openagent.telemetry.prices import PriceBook
 
 _TOLD_EVERY_S = 0.1
@@ -315,4 +316,5 @@ def _would_bring(sources: Sequence[Source], known: Mapping[str, HistoryFile]) ->
 
 @lru_cache(1)
 def _price_list() -> str:
-    return version("genai-prices")
+    """Changes with the list of prices."""
+    return f"{crc32(price_list.FILE.read_bytes()):08x}"

@@ -48,7 +48,7 @@ from openagent.providers.several_endpoints import SeveralEndpoints
 from openagent.providers.variables import chosen_model, what_is_missing
 from openagent.providers.vendors import BY_NAME, vendor_of_model
 from openagent.providers.wire import AUTH, WireProfile
-from openagent.telemetry.windows import ModelFacts
+from openagent.telemetry.windows import longest_answer, window
 
 NO_MODEL = "Run `openagent login` and choose one, or set a key such as ANTHROPIC_API_KEY."
 DEFAULT_MODELS = {
@@ -125,7 +125,6 @@ class ModelCatalog:
         *,
         credentials: CredentialSource,
         redact: Callable[[str], str],
-        facts: ModelFacts,
         offline: Path,
         plugins: PluginLoader,
         look_again: Callable[[], None],
@@ -141,7 +140,6 @@ class ModelCatalog:
         self._environment = environment
         self._credentials = credentials
         self._redact = redact
-        self._facts = facts
         self._offline = offline
         self._plugins = plugins
         self._served = ServedModels()
@@ -186,7 +184,7 @@ class ModelCatalog:
         settings = self._find(provider, place)
         if settings.kind != "compatible":
             return False
-        return provider not in BY_NAME or not self._facts.window(settings.kind, model)
+        return provider not in BY_NAME or not window(settings.kind, model)
 
     def described(self, name: str, told: ModelInfo, place: Place) -> ModelInfo:
         """All that is known of a model that its provider told this of."""
@@ -194,8 +192,8 @@ class ModelCatalog:
         given = configured(self._load(place.cwd, place.env).settings.models, name)
         return ModelInfo(
             told.name,
-            given.context_window or told.context_window or self._facts.window(self._find(provider, place).kind, model),
-            given.max_output_tokens or told.max_output_tokens or self._facts.longest_answer(model) or 0,
+            given.context_window or told.context_window or window(self._find(provider, place).kind, model),
+            given.max_output_tokens or told.max_output_tokens or longest_answer(model) or 0,
             told.tools if given.tools is None else given.tools,
             told.images,
         )

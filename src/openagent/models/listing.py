@@ -79,7 +79,7 @@ class ModelsService:
         kind = self._catalog.kind_of(name, place)
         note = _SCRIPTED if provider.scripted else NOTE if kind == "local" else ""
         known = [self._catalog.described(f"{name}/{model.name}", model, place) for model in models]
-        return await asyncio.to_thread(self._entries, name, known, note)
+        return self._entries(name, known, note)
 
     def _entries(self, name: str, models: list[ModelInfo], note: str) -> list[ModelEntry]:
         entries: list[ModelEntry] = []
@@ -131,7 +131,6 @@ class ModelsService:
                     if not isinstance(item, Notice):
                         first = first or time.monotonic() - began
                     if isinstance(item, Answer):
-                        await reservation.priced()
                         reservation.settle(item.usage)
         finally:
             reservation.release()

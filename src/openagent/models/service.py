@@ -27,7 +27,6 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import LoginRequired
 from openagent.providers.http import certificates
 from openagent.telemetry.prices import PriceBook
-from openagent.telemetry.windows import ModelFacts
 from openagent.vault.master import KEY_VARIABLE
 from openagent.vault.redact import Redactor
 from openagent.vault.vault import Vault
@@ -53,7 +52,6 @@ class Models:
         self._configs = configs
         self._bus = bus
         self._loaded = loaded
-        self._facts = ModelFacts()
         shared = configs.load().settings.team.vault
         self.vault = Vault(
             Path(shared).expanduser() if shared else home,
@@ -69,7 +67,6 @@ class Models:
             configs.environment,
             credentials=self._credentials,
             redact=redactor.redact,
-            facts=self._facts,
             offline=offline,
             plugins=plugins,
             look_again=configs.forget,
@@ -103,7 +100,6 @@ class Models:
                 each.kind not in ("demo", "local") and not each.base_url.startswith("http:") for each in known.values()
             ):
                 certificates()
-        self._facts.load()
 
     async def close(self) -> None:
         await self._logins.close()

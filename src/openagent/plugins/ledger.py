@@ -35,10 +35,6 @@ class Reservation(Protocol):
     max_output_tokens: int | None
     """The longest answer the request may be sent with, which may be shorter than it asked for; None: as it asks."""
 
-    async def priced(self) -> None:
-        """Returns when it can be settled at once: the model's price may have to be looked up first."""
-        ...
-
     def settle(self, usage: Usage) -> Charge: ...
 
     def price(self, usage: Usage) -> Charge:

@@ -96,11 +96,8 @@ class GrantedReservation:
         *,
         held: tuple[int, int],
         max_output_tokens: int | None,
-        looking_up: "asyncio.Task[Price | None] | None" = None,
     ) -> None:
-        """`looking_up`: where no cap needs the price before the request is sent, it is looked up meanwhile."""
         self.max_output_tokens = max_output_tokens
-        self._looking_up = looking_up
         self._ledger = ledger
         self._subject = subject
         self._price = price
@@ -110,13 +107,7 @@ class GrantedReservation:
         for account in accounts:
             account.hold(*held)
 
-    async def priced(self) -> None:
-        if (looking_up := self._looking_up) is not None:
-            await asyncio.wait([looking_up])
-            self._price, self._looking_up = looking_up.result(), None
-
     def settle(self, usage: Usage) -> Charge:
-        """Call `priced` before."""
         if self._charge is None:
             held = self._unhold()
             self._charge = self._ledger.charge(self._subject, self._price, self._accounts, usage, held)
@@ -124,7 +115,6 @@ class GrantedReservation:
         return self._charge
 
     def price(self, usage: Usage) -> Charge:
-        """Call `priced` before."""
         return Charge(cost_usd=None if self._price is None else self._price.cost(usage) / PICO)
 
     def release(self) -> None:
@@ -263,7 +253,7 @@ class BudgetLedger:
         if self._quotas is None or not (limited := await self._quotas.of(session)):
             return granted
         try:
-            price = await asyncio.to_thread(self._prices.price, model)
+            price = self._prices.price(model)
             if price is None and any(quota.money is not None for quota in limited):
                 raise _unknown_price(model)
             demand = Demand.of(prompt_ceiling(request, model, thorough=True), price)
@@ -277,20 +267,17 @@ class BudgetLedger:
     async def _granted(self, session: str, model: str, request: ModelRequest, activity: Activity) -> GrantedReservation:
         await self._seed_day()
         self._renew()
-        remembered = self._prices.remembered(model)
+        price = self._prices.price(model)
         accounts = self._accounts(session)
         if not any(account.capped for account in accounts):
             return GrantedReservation(
                 self,
                 _Subject(session, model, activity),
-                remembered[0] if remembered else None,
+                price,
                 accounts,
                 held=(0, 0),
                 max_output_tokens=request.max_output_tokens,
-                looking_up=None if remembered else asyncio.create_task(asyncio.to_thread(self._prices.price, model)),
             )
-        price = remembered[0] if remembered else await asyncio.to_thread(self._prices.price, model)
-        accounts = self._accounts(session)
         self._warn(session, accounts)
         if price is None and any(account.money_limit is not None for account in accounts):
             raise _unknown_price(model)

@@ -5,7 +5,6 @@ Money is counted in whole trillionths of a dollar ("pico"), so that sums are exa
 
 import time
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -14,6 +13,7 @@ from msgspec import Struct
 
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.usage import Usage
+from openagent.telemetry.price_list import Amount, Steps, find_model
 
 PICO = 1_000_000_000_000
 _PICO_PER_TOKEN = 1_000_000
@@ -139,18 +139,13 @@ class PriceBook:
         self._known: dict[str, tuple[float, Price | None]] = {}
         self._then: dict[tuple[str, float], Price | None] = {}
 
-    def remembered(self, model: str) -> tuple[Price | None] | None:
-        """What an earlier `price` found, in a tuple; None when `price` has to look, which may load the price list."""
+    def price(self, model: str) -> Price | None:
+        """None when it is not known."""
         if changed := self._renewed():
             self._take(*changed)
-        found = self._known.get(model)
-        return (found[1],) if found and self._clock() - found[0] < _FRESH_FOR else None
-
-    def price(self, model: str) -> Price | None:
-        """None when it is not known. The first call takes 0.2 s: keep it off the event loop."""
-        if remembered := self.remembered(model):
-            return remembered[0]
         now = self._clock()
+        if (found := self._known.get(model)) and now - found[0] < _FRESH_FOR:
+            return found[1]
         price = self._find(model, now)
         self._known[model] = (now, price)
         return price
@@ -163,8 +158,8 @@ class PriceBook:
             provider, _, name = model.partition("/")
             found = self._find(model, time_)
             if found is None and provider not in self._providers:
-                found = _listed_price(name, LISTED_AS.get(provider, provider), None, time_)
-                found = found or _listed_price(name, None, None, time_)
+                found = _listed_price(name, LISTED_AS.get(provider, provider), "", time_)
+                found = found or _listed_price(name, "", "", time_)
             self._then[model, time_] = found
         return self._then[model, time_]
 
@@ -183,56 +178,34 @@ class PriceBook:
         if configured.kind in FREE_KINDS:
             return FREE
         if listed := LISTED_AS.get(configured.kind):
-            return _listed_price(name, listed, None, now)
+            return _listed_price(name, listed, "", now)
         if configured.base_url:
-            return _listed_price(name, None, configured.base_url, now)
+            return _listed_price(name, "", configured.base_url, now)
         return None
 
 
-def _listed_price(model: str, provider: str | None, url: str | None, now: float) -> Price | None:
-    from genai_prices.data_snapshot import get_snapshot
-
-    try:
-        _, found = get_snapshot().find_provider_model(model, None, provider, url)
-    except LookupError:
+def _listed_price(model: str, provider: str, url: str, now: float) -> Price | None:
+    """None for models that are not billed by tokens, too."""
+    found = find_model(model, provider, url)
+    listed = found.price_at(now) if found is not None else None
+    if listed is None or listed.input is None or listed.output is None:
         return None
-    return _from_listed(found.get_prices(datetime.fromtimestamp(now, UTC)))
-
-
-def _from_listed(listed: Any) -> Price | None:
-    """None for models that are not billed by tokens."""
-    names = (
-        *("input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok", "output_reasoning_mtok"),
-        "cache_write_1h_mtok",
-    )
-    values = {name: getattr(listed, name, None) for name in names}
-    if values["input_mtok"] is None or values["output_mtok"] is None:
-        return None
-    starts = sorted({tier.start for value in values.values() for tier in getattr(value, "tiers", ())})
+    amounts = msgspec.structs.asdict(listed)
+    starts = sorted({start for amount in amounts.values() if isinstance(amount, Steps) for start, _ in amount.tiers})
 
     def rates(prompt_tokens: int) -> Rates:
-        at = {name: _value_at(value, prompt_tokens) for name, value in values.items()}
-        return TokenPrices(
-            input=at["input_mtok"] or 0.0,
-            output=at["output_mtok"] or 0.0,
-            cached=at["cache_read_mtok"],
-            cache_write=at["cache_write_mtok"],
-            reasoning=at["output_reasoning_mtok"],
-            long_cache_write=at["cache_write_1h_mtok"],
-        ).rates()
+        at = {name: _amount_at(amounts[name], prompt_tokens) for name in TokenPrices.__struct_fields__}
+        return msgspec.convert(at, TokenPrices).rates()
 
-    searches = getattr(listed, "web_searches_kcount", None)
-    search = round(float(searches) * PICO / 1000) if searches is not None and not hasattr(searches, "tiers") else 0
-    return Price(rates(0), tuple(Tier(above=start, rates=rates(start + 1)) for start in starts), search)
+    searches = listed.searches if isinstance(listed.searches, float) else 0.0
+    tiers = tuple(Tier(above=start, rates=rates(start + 1)) for start in starts)
+    return Price(rates(0), tiers, round(searches * PICO / 1000))
 
 
-def _value_at(value: Any, prompt_tokens: int) -> float | None:
-    if value is None:
-        return None
-    if not hasattr(value, "tiers"):
-        return float(value)
-    reached = [tier for tier in value.tiers if prompt_tokens > tier.start]
-    return float(max(reached, key=lambda tier: tier.start).price if reached else value.base)
+def _amount_at(amount: Amount | None, prompt_tokens: int) -> float | None:
+    if not isinstance(amount, Steps):
+        return amount
+    return max((tier for tier in amount.tiers if tier[0] < prompt_tokens), default=(0, amount.base))[1]
 
 
 def _pico(dollars_per_million: float) -> int:

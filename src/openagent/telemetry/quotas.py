@@ -95,9 +95,6 @@ class QuotaReservation:
         self._price = price
         self._held: tuple[int, int] | None = held
 
-    async def priced(self) -> None:
-        await self._inner.priced()
-
     def settle(self, usage: Usage) -> Charge:
         self._end(usage.input_tokens + usage.output_tokens, self._price.cost(usage) if self._price else 0)
         return self._inner.settle(usage)

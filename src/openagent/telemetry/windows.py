@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
+from openagent.telemetry.price_list import find_model
 from openagent.telemetry.prices import LISTED_AS
 
 _WINDOWS: Sequence[tuple[re.Pattern[str], int]] = [
@@ -30,27 +30,14 @@ _SHORT_ANSWERS: Sequence[tuple[re.Pattern[str], int]] = [
 """Models that refuse to be asked for as long an answer as others give."""
 
 
-class ModelFacts:
-    def __init__(self) -> None:
-        self._listed: Any = None
+def window(kind: str, model: str) -> int:
+    """Tokens; 0 when it is not known."""
+    listed = find_model(model, LISTED_AS[kind]) if kind in LISTED_AS else None
+    if listed is not None and listed.context_window:
+        return listed.context_window
+    return next((window for pattern, window in _WINDOWS if pattern.search(model)), 0)
 
-    def load(self) -> None:
-        """The bundled list, which knows more and newer models. Takes 0.2 s: call it off the event loop."""
-        from genai_prices.data_snapshot import get_snapshot
 
-        self._listed = get_snapshot()
-
-    def window(self, kind: str, model: str) -> int:
-        """Tokens; 0 when it is not known."""
-        if self._listed is not None and (listed := LISTED_AS.get(kind)):
-            try:
-                _, found = self._listed.find_provider_model(model, None, listed, None)
-                if found.context_window:
-                    return int(found.context_window)
-            except LookupError:
-                pass
-        return next((window for pattern, window in _WINDOWS if pattern.search(model)), 0)
-
-    def longest_answer(self, model: str) -> int | None:
-        """None: longer than anybody asks for, or not known."""
-        return next((tokens for pattern, tokens in _SHORT_ANSWERS if pattern.search(model)), None)
+def longest_answer(model: str) -> int | None:
+    """None: longer than anybody asks for, or not known."""
+    return next((tokens for pattern, tokens in _SHORT_ANSWERS if pattern.search(model)), None)

@@ -20,6 +20,8 @@ CHANGES_THIS_MACHINE = {
     ("stop",),
     ("serve",),
     ("web",),
+    ("service", "install"),
+    ("service", "remove"),
     ("index", "setup"),
     ("demo",),
     ("update",),

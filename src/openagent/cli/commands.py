@@ -97,13 +97,13 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "serve": Entry("openagent.cli.serve:serve", "Run the daemon, here or in the background"),
         "status": Entry("openagent.cli.status:status", "Show whether the daemon runs, and how it is"),
         "stop": Entry("openagent.cli.stop:stop", "Stop the daemon; running turns are saved"),
+        "service": Entry("openagent.cli.service:service", "Start the daemon when you log in"),
         "logs": Entry("openagent.cli.logs:logs", "Show the daemon's log, and follow it"),
         "doctor": Entry("openagent.cli.doctor:doctor", "Check the installation and say how to fix it"),
         "acp": Entry("openagent.cli.serve:acp", "Serve editors: the Agent Client Protocol on stdio"),
         "rpc": Entry("openagent.cli.serve:rpc", "Serve programs: JSON-RPC 2.0 on stdin and stdout"),
         "protocol": Entry("openagent.cli.protocol:protocol", "Print the protocol's JSON Schema"),
         "completion": Entry("openagent.cli.completion:completion", "Print the completion script of your shell"),
-        "version": Entry("openagent.cli.help:version", "Print the version"),
     },
 }
 
@@ -118,8 +118,10 @@ SYNONYMS = {
     "session": Entry("openagent.cli.sessions:sessions", "sessions"),
     "model": Entry("openagent.cli.models:models", "models"),
     "settings": Entry("openagent.cli.config:config", "config"),
+    "version": Entry("openagent.cli.help:version", "version"),
 }
-"""Names that commands had once, or have elsewhere, and the name they have now. They work, and no help shows them."""
+"""Names that commands had once, or have elsewhere, and the name they have now. They work, and no help shows them;
+`--version` is in it already."""
 
 
 def is_a_command(name: str) -> bool:

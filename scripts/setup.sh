@@ -125,6 +125,8 @@ install_packages "${packages[@]}"
 stage .venv/bin/python -m pip install --disable-pip-version-check --require-hashes --requirement requirements/pip.txt
 stage .venv/bin/python -m pip install --disable-pip-version-check --no-build-isolation --no-deps --editable .
 stage .venv/bin/python -m pip check
+# The first start would else compile every module, and where nothing may be written (PYTHONDONTWRITEBYTECODE) each one.
+stage .venv/bin/python -m compileall -q -j 0 src/openagent
 install_system_packages "${system_packages[@]}"
 
 printf '%s\n' "$wanted" >"$stamp"

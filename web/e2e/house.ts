@@ -15,6 +15,8 @@ export const PYTHON = join(REPOSITORY, '.venv/bin/python')
 const FAILURES = join(REPOSITORY, 'build/web-failures')
 const PATIENCE = 15_000
 
+type ContextOptions = NonNullable<Parameters<Browser['newContext']>[0]>
+type Login = Awaited<ReturnType<BrowserContext['cookies']>>
 export type Step = Record<string, unknown>
 export type Script =
   | Step[]
@@ -70,13 +72,18 @@ export class House {
     return new House(home, workspace, model, `http://127.0.0.1:${port}`, port, daemon, simulator, browser, env)
   }
 
-  /** A browser of its own, logged in, until the test ends. */
-  async visit(path = '/', options: Parameters<Browser['newContext']>[0] = {}): Promise<Page> {
-    return this.enter(await this.open(options), path)
+  private login: Promise<Login> | undefined
+
+  /** A browser of its own, logged in, until the test ends. The link is followed once, and its cookie kept for the others. */
+  async visit(path = '/', options: ContextOptions = {}): Promise<Page> {
+    this.login ??= this.followLink()
+    const page = await this.open({ storageState: { cookies: await this.login, origins: [] }, ...options })
+    await page.goto(this.url + path)
+    return page
   }
 
   /** A browser of its own that nobody logged in, until the test ends. */
-  async open(options: Parameters<Browser['newContext']>[0] = {}): Promise<Page> {
+  async open(options: ContextOptions = {}): Promise<Page> {
     const page = await this.browse(options)
     const problems: string[] = []
     page.on('pageerror', (problem) => problems.push(problem.message))
@@ -95,13 +102,13 @@ export class House {
   async stay(path: string, listen: (page: Page) => void): Promise<Page> {
     const page = await this.browse({})
     listen(page)
-    await this.enter(page, '/')
+    await this.enter(page)
     await page.waitForLoadState('networkidle')
     if (path !== '/') await page.goto(this.url + path)
     return page
   }
 
-  private async browse(options: Parameters<Browser['newContext']>[0]): Promise<Page> {
+  private async browse(options: ContextOptions): Promise<Page> {
     const context: BrowserContext = await this.browser.newContext({
       viewport: { width: 1440, height: 900 },
       reducedMotion: 'reduce',
@@ -113,12 +120,18 @@ export class House {
     return context.newPage()
   }
 
-  private async enter(page: Page, path: string): Promise<Page> {
+  private async followLink(): Promise<Login> {
+    const page = await this.browse({})
+    await this.enter(page)
+    const cookies = await page.context().cookies()
+    await page.context().close()
+    return cookies
+  }
+
+  private async enter(page: Page): Promise<void> {
     const { url } = JSON.parse(await this.run('web', '--json')) as { url: string }
     await page.goto(url)
     await page.waitForURL(`${this.url}/`)
-    if (path !== '/') await page.goto(this.url + path)
-    return page
   }
 
   /** The command line of the same program, in the same home. */

@@ -1,11 +1,13 @@
-from collections.abc import Generator
+import os
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
 
 from devtools.simulator import ThreadedSimulator
+from openagent.cli.commands import main
 
-from .machine import Machine
+from .machine import Machine, Ran
 
 _HELLO = [{"text": "Hello."}]
 
@@ -37,3 +39,24 @@ def fresh(tmp_path: Path, sim: ThreadedSimulator) -> Generator[Machine, None, No
     machine = Machine(tmp_path, sim)
     yield machine
     assert machine.run("stop").returncode == 0
+
+
+@pytest.fixture
+def run_here(
+    machine: Machine, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Ran]:
+    """`machine.run` without a process: for the many tests to which one would add nothing but its start."""
+
+    def run(*arguments: str) -> Ran:
+        with monkeypatch.context() as here:
+            for name in os.environ.keys() - machine.env.keys():
+                here.delenv(name)
+            for name, value in machine.env.items():
+                here.setenv(name, value)
+            here.chdir(machine.workspace)
+            capfd.readouterr()
+            code = main(arguments)
+            out, err = capfd.readouterr()
+            return Ran(code, str(out), str(err))
+
+    return run

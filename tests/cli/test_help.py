@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from openagent import __version__
 from openagent.cli.commands import COMMANDS, EVERYDAY, GROUPS, SYNONYMS
 from openagent.cli.help import topics
 
-from .machine import Machine
+from .machine import Machine, Ran
 from .pseudo_terminal import Terminal
 
 
@@ -47,21 +48,21 @@ def test_help_commands_explains_every_command_in_a_line(machine: Machine) -> Non
 
 
 @pytest.mark.parametrize("name", SYNONYMS)
-def test_an_old_name_works_and_nobody_is_told(machine: Machine, name: str) -> None:
-    assert machine.run(name, "--help").returncode == 0
+def test_an_old_name_works_and_nobody_is_told(run_here: Callable[..., Ran], name: str) -> None:
+    assert run_here(name, "--help").returncode == 0
     assert (
-        machine.run(name, "--help").stdout.split("\n", 2)[2]
-        == machine.run(*SYNONYMS[name].help.split(), "--help").stdout.split("\n", 2)[2]
+        run_here(name, "--help").stdout.split("\n", 2)[2]
+        == run_here(*SYNONYMS[name].help.split(), "--help").stdout.split("\n", 2)[2]
     )
     assert name not in COMMANDS
-    assert f"  {name} " not in machine.run("help", "commands").stdout
+    assert f"  {name} " not in run_here("help", "commands").stdout
 
 
 @pytest.mark.parametrize("name", ["context collect", "sessions unrewind", "serve --status"])
-def test_an_old_name_below_works_and_nobody_is_told(machine: Machine, name: str) -> None:
+def test_an_old_name_below_works_and_nobody_is_told(run_here: Callable[..., Ran], name: str) -> None:
     group, inner = name.split()
-    assert machine.run(group, inner, "--help").returncode == 0
-    assert inner not in machine.run(group, "--help").stdout
+    assert run_here(group, inner, "--help").returncode == 0
+    assert inner not in run_here(group, "--help").stdout
 
 
 def test_status_and_serve_status_are_one(machine: Machine) -> None:
@@ -74,8 +75,8 @@ def test_status_and_serve_status_are_one(machine: Machine) -> None:
 @pytest.mark.parametrize(
     "command", ["sessions show", "sessions export", "sessions fork", "attach", "diff", "undo", "tools run", "compact"]
 )
-def test_what_a_command_is_about_is_called_session_everywhere(machine: Machine, command: str) -> None:
-    usage = machine.run(*command.split(), "--help").stdout.splitlines()[0]
+def test_what_a_command_is_about_is_called_session_everywhere(run_here: Callable[..., Ran], command: str) -> None:
+    usage = run_here(*command.split(), "--help").stdout.splitlines()[0]
     assert "SESSION" in usage
     assert " ID" not in usage
 
@@ -151,8 +152,8 @@ def _strings(source: str) -> list[str]:
         "config show",
     ],
 )
-def test_every_command_explains_itself(machine: Machine, command: str) -> None:
-    ran = machine.run(*command.split(), "--help")
+def test_every_command_explains_itself(run_here: Callable[..., Ran], command: str) -> None:
+    ran = run_here(*command.split(), "--help")
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.lower().startswith(f"usage: openagent {command}")
     assert f"  openagent {command}" in ran.stdout.split("Examples:")[1]

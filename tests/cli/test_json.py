@@ -1,7 +1,7 @@
 """`--json`: every command takes it, and answers, or fails, with one object."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
@@ -91,15 +91,15 @@ def test_every_command_takes_json_and_refuses_wrong_options_in_json(
 
 
 @pytest.mark.parametrize("path", GROUPS, ids=" ".join)
-def test_a_group_alone_answers_with_an_object_too(machine: Machine, path: Path) -> None:
-    ran = machine.run(*path, "--json")
+def test_a_group_alone_answers_with_an_object_too(run_here: Callable[..., Ran], path: Path) -> None:
+    ran = run_here(*path, "--json")
     assert (ran.returncode, ran.stderr) == (0, "")
     assert one_object(ran.stdout)
 
 
 @pytest.mark.parametrize("path", [path for path in READ_HERE if needs_nothing(path)], ids=" ".join)
-def test_every_command_that_needs_nothing_answers_with_one_object(machine: Machine, path: Path) -> None:
-    ran = machine.run(*path, "--json")
+def test_every_command_that_needs_nothing_answers_with_one_object(run_here: Callable[..., Ran], path: Path) -> None:
+    ran = run_here(*path, "--json")
     answer = one_object(ran.stdout)
     assert answer
     assert ran.stderr == ""

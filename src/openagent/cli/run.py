@@ -160,8 +160,11 @@ def perform(arguments: Arguments, draw: Draw | None = None) -> tuple[int, str]:
     session = ""
     try:
         run = Run(arguments, draw)
-        session = run.open()
-        return run.follow(), session
+        try:
+            session = run.open()
+            return run.follow(), session
+        finally:
+            run.close()
     except Refused as problem:
         error, code = problem.error, exit_codes.of_error(problem.error.get("code", ""))
     except DaemonDidNotStart as problem:
@@ -235,6 +238,9 @@ class Run:
             "asks.lapsed": self._lapsed,
             "plan.updated": self._plan,
         }
+
+    def close(self) -> None:
+        self._client.close()
 
     def open(self) -> str:
         """Everything that starts the turn leaves in one write; no reply has to be waited for."""

@@ -42,6 +42,10 @@ export class House {
     config = '',
     { bare = false, env: more = {} }: { bare?: boolean; env?: Record<string, string> } = {},
   ): Promise<House> {
+    const launching = chromium.launch({
+      executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+      args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--force-color-profile=srgb'],
+    })
     const home = mkdtempSync(join(tmpdir(), 'openagent-web-'))
     const workspace = join(home, 'project')
     mkdirSync(workspace)
@@ -65,11 +69,7 @@ export class House {
     }
     const port = await freePort()
     const daemon = await serve(env, port)
-    const browser = await chromium.launch({
-      executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-      args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--force-color-profile=srgb'],
-    })
-    return new House(home, workspace, model, `http://127.0.0.1:${port}`, port, daemon, simulator, browser, env)
+    return new House(home, workspace, model, `http://127.0.0.1:${port}`, port, daemon, simulator, await launching, env)
   }
 
   private login: Promise<Login> | undefined

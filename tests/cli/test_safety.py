@@ -136,6 +136,8 @@ def test_what_others_changed_since_is_said_and_taken_back_only_when_asked_for(ma
     (machine.workspace / "theirs.txt").write_text("by hand\n")
     assert "others have changed it since" in machine.run("sessions", "diff", session, "--names").stdout
     ran = machine.run("undo", session)
+    assert ran.returncode == 1
+    assert ran.stdout.startswith("Undid nothing of turn 1")
     assert "theirs.txt was left as it is: changed by others since" in ran.stdout
     assert (machine.workspace / "theirs.txt").read_text() == "by hand\n"
     forced = machine.run("undo", session, "theirs.txt", "--overwrite-others")

@@ -44,7 +44,7 @@ def undo(
     git_state: bool,
     overwrite_others: bool,
     as_json: bool,
-) -> None:
+) -> int:
     """Undo what the last turn that changed files did to them, or to each PATH alone: a file or a folder.
 
     Without SESSION, in the newest session of this folder. Run it again to undo the turn before. What others changed
@@ -57,11 +57,13 @@ def undo(
         id="", session="", turn=0, files=files, conversation=conversation, git_state=git_state, others=others
     )
     done = complete(_undo(words, turn, op))
+    nothing = _nothing_undone(done.rewound) and not conversation
     if as_json:
         print_json(plain(done.rewound))
-        return
+        return int(nothing)
     later = " and the turns after it" if turn else ""
-    say(f"Undid turn {done.rewound.turn}{later} of {done.session}.")
+    undid = "Undid nothing of" if nothing else "Undid"
+    say(f"{undid} turn {done.rewound.turn}{later} of {done.session}.")
     if files:
         _show(done.rewound, nothing="No file had to change.")
     if done.rewound.others:
@@ -70,8 +72,14 @@ def undo(
         say(f"The agent no longer sees turn {done.rewound.turn} and what came after it.")
     elif not done.paths:
         say("The conversation is as it was; --conversation undoes that too.")
-    if done.rewound.undo:
+    if done.rewound.undo and not nothing:
         say(f"To bring it back: openagent redo {done.session} {done.rewound.undo}")
+    return int(nothing)
+
+
+def _nothing_undone(done: Rewound) -> bool:
+    """All that was wanted was left as it is."""
+    return bool(done.others or done.kept) and not (done.written or done.removed or done.git)
 
 
 class _Undone(NamedTuple):
@@ -162,8 +170,10 @@ def _show(done: Rewound, *, nothing: str) -> None:
         say(f"  … and {len(changed) - _SHOWN} more")
         for path in (path for path in changed[_SHOWN:] if path in done.runs_outside):
             say(f"  {clean(path)}{_notes(path, done)}")
-    for left in done.others:
+    for left in done.others[:_SHOWN]:
         say(f"! {clean(left.path)} was left as it is: {clean(left.reason)}")
+    if len(done.others) > _SHOWN:
+        say(f"! … and {len(done.others) - _SHOWN} more were left as they are; --json names them all.")
     for problem in done.kept:
         say(f"! {clean(problem)}")
     if done.git:

@@ -44,7 +44,7 @@ def test_prompts_and_resources_are_listed_and_read(machine: Machine) -> None:
     filled = machine.json("mcp", "prompt", "shop", "review", "title=Emma")
     assert filled["messages"][0]["part"]["text"] == "Review it."
     assert machine.run("mcp", "prompt", "shop", "review", "title=Emma").stdout.startswith("user\nReview it.")
-    assert "is no NAME=VALUE" in machine.run("mcp", "prompt", "shop", "review", "Emma").stderr
+    assert "is not NAME=VALUE" in machine.run("mcp", "prompt", "shop", "review", "Emma").stderr
     missing = machine.run("mcp", "prompts", "gone")
     assert missing.returncode == 1
     assert "There is no MCP server 'gone'" in missing.stderr

@@ -1,8 +1,10 @@
 """`openagent sessions search`, `tools`, `files`, `usage`, `sessions rename|archive|set|raw`."""
 
+import signal
+
 import pytest
 
-from .machine import Machine
+from .machine import PATIENCE, Machine
 from .pseudo_terminal import Terminal
 
 WITH_EXAMPLES = [
@@ -78,8 +80,26 @@ def test_tools_are_listed_switched_and_run_by_hand(machine: Machine, told: str) 
     ran = machine.run("tools", "run", told, "read_file", "path=a.txt", "lines=1")
     assert (ran.returncode, "one" in ran.stdout) == (0, True)
     assert "one" in machine.json("tools", "run", told, "read_file", '{"path": "a.txt"}')["text"]
-    assert "is no NAME=VALUE" in machine.run("tools", "run", told, "read_file", "a.txt").stderr
+    assert "is not NAME=VALUE" in machine.run("tools", "run", told, "read_file", "a.txt").stderr
+    assert "path is given twice" in machine.run("tools", "run", told, "read_file", "path=a", "path=b").stderr
     assert "There is no tool" in machine.run("tools", "disable", "hammer").stderr
+
+
+def test_ctrl_c_stops_the_persons_own_command_and_no_turn(fresh: Machine) -> None:
+    session = fresh.turn("hello", script=[{"text": "Hello."}, {"text": "so", "fault": {"name": "stall", "after": 1}}])
+    with fresh.start("run", "--session", session, "slowly") as turn:
+        while fresh.json("sessions", "show", session)["session"]["status"] != "thinking":
+            assert turn.poll() is None
+        with fresh.start("tools", "run", session, "shell", "command=touch begun; sleep 1000; touch ended") as command:
+            while not (fresh.workspace / "begun").exists():
+                assert command.poll() is None
+            command.send_signal(signal.SIGINT)
+            assert command.wait(PATIENCE) == 130
+        finished = fresh.json("audit", "--session", session, "--kind", "command")["entries"]
+        assert [each["detail"]["ended"] for each in finished if "begun" in each["subject"]] == ["stopped"]
+        assert turn.poll() is None
+        turn.send_signal(signal.SIGINT)
+        turn.communicate()
 
 
 def test_a_tool_that_is_asked_about_asks_here_or_is_refused_at_once(machine: Machine) -> None:

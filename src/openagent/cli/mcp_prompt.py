@@ -20,7 +20,7 @@ from openagent.protocol.messages import TextPart
 def prompt(server: str, name: str, arguments: tuple[str, ...], as_json: bool) -> None:
     """Print a server's prompt, filled in."""
     if wrong := [each for each in arguments if "=" not in each]:
-        raise OpenAgentError("invalid_argument", f"{wrong[0]!r} is no NAME=VALUE.")
+        raise OpenAgentError("invalid_argument", f"{wrong[0]!r} is not NAME=VALUE.")
     given = {key: value for key, _, value in (each.partition("=") for each in arguments)}
     found = ask_daemon(McpPromptGet(id="-", cwd=os.getcwd(), server=server, name=name, arguments=given))
     if as_json:

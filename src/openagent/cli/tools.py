@@ -26,7 +26,7 @@ from openagent.cli.command import (
 from openagent.cli.terminal import table
 from openagent.client import Attachment, Client
 from openagent.client.text import clean, one_line
-from openagent.protocol.conversation import PermissionAnswer
+from openagent.protocol.conversation import PermissionAnswer, TurnCancel
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import PermissionRequested
 from openagent.protocol.sessions import PermissionAsk
@@ -129,6 +129,9 @@ async def _run(session: str, tool: str, arguments: dict[str, Any]) -> ToolRan:
         try:
             op = ToolRun(id=client.next_id(), session=session, tool=tool, arguments=arguments, call=call)
             return await client.request(op)
+        except asyncio.CancelledError:
+            await client.request(TurnCancel(id=client.next_id(), session=session, call=call))
+            raise
         finally:
             answering.cancel()
             await asyncio.gather(answering, return_exceptions=True)
@@ -177,7 +180,10 @@ def _arguments(given: tuple[str, ...]) -> dict[str, Any]:
     for each in given:
         name, equals, value = each.partition("=")
         if not equals:
-            raise OpenAgentError("invalid_argument", f"{each!r} is no NAME=VALUE.", hint="Or give one JSON object.")
+            hint = "Write command=ls, for example, or give one JSON object."
+            raise OpenAgentError("invalid_argument", f"{each!r} is not NAME=VALUE.", hint=hint)
+        if name in found:
+            raise OpenAgentError("invalid_argument", f"{name} is given twice.", hint="Give it once.")
         found[name] = _value(value)
     return found
 

@@ -403,8 +403,12 @@ class Session:
             await self.inbox.tell()
         return True
 
-    async def _stop_user_calls(self) -> bool:
-        calls = list(self._user_calls)
+    async def stop_user_call(self, call_id: str) -> bool:
+        return await self._stop_user_calls(call_id)
+
+    async def _stop_user_calls(self, call_id: str = "") -> bool:
+        """All of them, or the one with this id."""
+        calls = [call for call in self._user_calls if not call_id or call.get_name() == call_id]
         for call in calls:
             call.cancel()
         if calls:
@@ -439,7 +443,8 @@ class Session:
     async def run_tool(
         self, tool: str, arguments: dict[str, Any], op_id: str, *, call_id: str = "", apart: bool = False
     ) -> ToolOutcome:
-        call = asyncio.create_task(run_user_call(self, tool, arguments, op_id, call_id=call_id, apart=apart))
+        running = run_user_call(self, tool, arguments, op_id, call_id=call_id, apart=apart)
+        call = asyncio.create_task(running, name=call_id)
         self._user_calls.add(call)
         call.add_done_callback(self._user_calls.discard)
         return await asyncio.shield(call)

@@ -494,6 +494,8 @@ class Daemon:
 
     async def _turn_cancel(self, connection: Connection, op: TurnCancel) -> Cancelled:
         session = await (await self._manager()).get(op.session)
+        if op.call:
+            return Cancelled(was_running=await session.stop_user_call(op.call))
         return Cancelled(was_running=await session.cancel(by=connection.name))
 
     async def _session_undo(self, connection: Connection, op: SessionUndo) -> Rewound:

@@ -105,10 +105,12 @@ class MessageSend(Op[Sent], tag="message.send", needs="chat", acts=True, tells=T
 
 
 class TurnCancel(Op[Cancelled], tag="turn.cancel", needs="chat", routes=POST("/api/agents/{id=session}/cancel")):
-    """Stop the running turn."""
+    """Stop the running turn, and what people run in the session themselves; or one of their calls alone."""
 
     session: str
     """The session, by its id or the beginning of it."""
+    call: str = ""
+    """A person's call, by the id it was started with: it alone is stopped."""
 
 
 class TurnRetry(

@@ -4355,11 +4355,12 @@ export interface TrustShow {
   id: string
 }
 
-/** Stop the running turn. */
+/** Stop the running turn, and what people run in the session themselves; or one of their calls alone. */
 export interface TurnCancel {
   op: "turn.cancel"
   id: string
   session: string
+  call?: string
 }
 
 /** A turn ended. */

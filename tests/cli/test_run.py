@@ -203,11 +203,12 @@ def test_a_time_limit_is_exit_code_4(machine: Machine) -> None:
     assert "time was up" in ran.stderr
 
 
-def test_ctrl_c_cancels_the_turn_and_is_exit_code_130(machine: Machine) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_interrupted_or_ended_stops_its_turn(machine: Machine, sent: signal.Signals) -> None:
     machine.sim.reset([{"text": "never", "fault": "hang"}])
     with machine.start("run", "--output", "json", "go") as process:
         machine.sim.until(lambda: len(machine.sim.requests) == 1, PATIENCE)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     result = json.loads(out)

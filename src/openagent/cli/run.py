@@ -51,6 +51,7 @@ from openagent.protocol.words import LEAVING, call_to_come, lapsed_told, left_ou
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal as _signal
     from collections.abc import Callable
     from typing import Protocol
 
@@ -67,7 +68,11 @@ if TYPE_CHECKING:
     """A line about something that is waited for, with so many seconds left."""
     Draw = Callable[[int], Written | None]
     """Markdown drawn in so many columns; None where this program has no part that can."""
+else:
+    import _signal  # the C part of `signal`, which brings enums along
 
+_ENDING = (_signal.SIGTERM, _signal.SIGHUP)
+"""What `timeout`, a job that is cancelled and a terminal that closes send: the turn stops, as with Ctrl+C."""
 _UNATTENDED = "No one is attached. Decide, and say what you assumed."
 _TICK = 1.0
 """Seconds between two lines of a countdown."""
@@ -157,6 +162,18 @@ def _set_up(parsed: Arguments) -> bool:
 
 def perform(arguments: Arguments, draw: Draw | None = None) -> tuple[int, str]:
     """The exit code, and the session that the turn belongs to."""
+    before = {each: _signal.getsignal(each) for each in _ENDING}
+    for each in _ENDING:
+        if before[each] == _signal.SIG_DFL:  # `nohup` has it ignored
+            _signal.signal(each, _signal.default_int_handler)
+    try:
+        return _perform(arguments, draw)
+    finally:
+        for each, handler in before.items():
+            _signal.signal(each, handler)
+
+
+def _perform(arguments: Arguments, draw: Draw | None) -> tuple[int, str]:
     session = ""
     try:
         run = Run(arguments, draw)
@@ -282,13 +299,11 @@ class Run:
         if self._draw is None:
             self._answer = self._new_answer()
             return
-        from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask
-
-        before = pthread_sigmask(SIG_BLOCK, [SIGINT])
+        before = _signal.pthread_sigmask(_signal.SIG_BLOCK, [_signal.SIGINT, *_ENDING])
         try:
             self._answer = self._new_answer()
         finally:
-            pthread_sigmask(SIG_SETMASK, before)
+            _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
 
     def _cancelling(self) -> tuple[str, dict[str, str]]:
         if self._queued:  # the turn that runs is somebody else's

@@ -70,7 +70,7 @@ async def test_a_removed_person_is_out_at_once_and_what_is_theirs_keeps_their_na
         assert f"remove {ANN}" in trail
 
 
-async def test_the_only_admin_is_not_removed(tmp_path: Path) -> None:
+async def test_the_only_admin_stays_one(tmp_path: Path) -> None:
     config = f'[people]\nfolder = "{tmp_path / "people"}"'
     async with house(tmp_path, [], config=config) as h, await h.client() as owner:
         for email in (ANN, BOB):
@@ -78,6 +78,10 @@ async def test_the_only_admin_is_not_removed(tmp_path: Path) -> None:
         await ask(owner, PeopleUpdate, person=BOB, disabled=True)
         with pytest.raises(OpenAgentError, match="only admin"):
             await ask(owner, PeopleRemove, person=ANN)
+        for away in ({"role": "member"}, {"disabled": True}):
+            with pytest.raises(OpenAgentError, match="only admin"):
+                await ask(owner, PeopleUpdate, person=ANN, **away)
+        await ask(owner, PeopleUpdate, person=BOB, role="member")
         await ask(owner, PeopleRemove, person=BOB)
         await ask(owner, PeopleAdd, email=BOB, role="admin")
         await ask(owner, PeopleRemove, person=ANN)

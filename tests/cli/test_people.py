@@ -33,6 +33,9 @@ def test_people_and_teams_are_added_limited_given_tokens_and_let_in_no_longer(fr
     said(fresh, "people", "disable", BOB)
     listed = {each["email"]: each for each in fresh.json("people", "list")["people"]}
     assert (listed[BOB]["disabled"], listed[ANN]["role"]) == (True, "admin")
+    assert f"people enable {BOB}" in fresh.run("people", "invite", BOB).stderr
+    said(fresh, "people", "enable", BOB)
+    assert fresh.run("people", "invite", BOB).returncode == 0
     assert fresh.run("people", "remove", BOB).returncode == 2, "nobody can be asked"
     assert "Their sessions and folder stay" in said(fresh, "people", "remove", BOB, "--yes")
     assert [each["email"] for each in fresh.json("people", "list")["people"]] == [ANN]

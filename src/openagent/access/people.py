@@ -208,7 +208,7 @@ class PeopleService:
             raise OpenAgentError(
                 "conflict",
                 f"{found.info.email} is disabled.",
-                hint=f"Enable them first: `openagent people disable {found.info.email} --again`.",
+                hint=f"Let them in again first: `openagent people enable {found.info.email}`.",
             )
         return await self._invitation(found.info.id)
 
@@ -225,6 +225,8 @@ class PeopleService:
             found = await self._find(op.person)
             given = {"role": op.role, "disabled": op.disabled, "limits": op.limits}
             info = replace(found.info, **{name: value for name, value in given.items() if value is not UNSET})
+            if info.role != "admin" or info.disabled:
+                await self._leave_an_admin(found.info)
             await self._store.save_person(replace(found, info=info))
         if (info.role, info.disabled) != (found.info.role, found.info.disabled):
             self._dismiss(info.id)
@@ -232,19 +234,24 @@ class PeopleService:
 
     async def _remove(self, connection: Connection, op: PeopleRemove) -> Done:
         async with self._changing:
-            everybody = await self._store.people()
             found = await self._find(op.person)
-            others = [each.info for each in everybody if each.info.id != found.info.id]
-            if found.info.role == "admin" and not any(info.role == "admin" and not info.disabled for info in others):
-                raise OpenAgentError(
-                    "conflict",
-                    f"{found.info.email} is the only admin.",
-                    hint="Make another person an admin first: `openagent people role ADDRESS admin`.",
-                )
+            await self._leave_an_admin(found.info)
             await self._store.remove_person(found.info.id, time.time())
             await self._forget_keys(f"person/{found.info.id}")
         self._dismiss(found.info.id)
         return Done()
+
+    async def _leave_an_admin(self, leaving: PersonInfo) -> None:
+        """Somebody has to be able to let others in."""
+        if leaving.role != "admin" or leaving.disabled:
+            return
+        others = [each.info for each in await self._store.people() if each.info.id != leaving.id]
+        if not any(info.role == "admin" and not info.disabled for info in others):
+            raise OpenAgentError(
+                "conflict",
+                f"{leaving.email} is the only admin.",
+                hint="Make another person an admin first: `openagent people role ADDRESS admin`.",
+            )
 
     async def _teams(self, connection: Connection, op: TeamsList) -> Teams:
         return Teams(await self._store.teams())

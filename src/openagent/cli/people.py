@@ -101,13 +101,21 @@ def change_role(person: str, role: str, as_json: bool) -> None:
     _tell(ask_daemon(PeopleUpdate(id="-", person=person, role=cast("Role", role))), as_json)
 
 
-@command("disable", "openagent people disable ann@example.com", "openagent people disable ann@example.com --again")
+@command("disable", "openagent people disable ann@example.com")
 @click.argument("person", metavar="ADDRESS")
-@click.option("--again", is_flag=True, help="Let them in again instead.")
+@click.option("--again", is_flag=True, hidden=True)
 @as_json
 def disable(person: str, again: bool, as_json: bool) -> None:
-    """Let a person in no longer. Whoever is connected as them is cut off at once."""
+    """Let a person in no longer. Whoever is connected as them is cut off at once; a turn that runs ends by itself."""
     _tell(ask_daemon(PeopleUpdate(id="-", person=person, disabled=not again)), as_json)
+
+
+@command("enable", "openagent people enable ann@example.com")
+@click.argument("person", metavar="ADDRESS")
+@as_json
+def enable(person: str, as_json: bool) -> None:
+    """Let a person in again who was disabled."""
+    _tell(ask_daemon(PeopleUpdate(id="-", person=person, disabled=False)), as_json)
 
 
 @command("remove", "openagent people remove ann@example.com", "openagent people remove ann@example.com --yes")
@@ -285,7 +293,7 @@ def share(
         say("It is yours alone again." if off else f"It is shared with the team {clean(team or '')}.")
 
 
-for each in (list_people, add, invite, change_role, disable, remove, limit_person):
+for each in (list_people, add, invite, change_role, disable, enable, remove, limit_person):
     people.add_command(each)
 for each in (list_teams, create_team, update_team, remove_team, limit_team):
     teams.add_command(each)

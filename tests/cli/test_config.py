@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from .machine import Machine
+from .machine import MODEL, Machine
 
 
 def test_a_setting_is_printed_and_a_misspelt_one_gets_a_suggestion(machine: Machine) -> None:
@@ -51,6 +51,17 @@ def test_what_is_shown_and_does_not_hold_is_said_and_how_it_would(fresh: Machine
     assert len(notes) == 4
     assert fresh.run("stop").returncode == 0
     assert "is not in force yet" not in fresh.run("config", "show").stdout
+
+
+def test_a_setting_that_was_written_this_moment_holds_and_nobody_is_told_otherwise(fresh: Machine) -> None:
+    fresh.turn("start the daemon", script=[{"text": "a"}])
+    file = fresh.root / ".config" / "openagent" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    for price in (1, 2, 3):
+        fresh.sim.reset([{"text": "ok"}])
+        file.write_text(f'[prices."{MODEL}"]\ninput = {price}\noutput = {price}\n')
+        ran = fresh.run("run", "Hello")
+        assert (ran.returncode, "not in force" in ran.stderr) == (0, False), ran.stderr
 
 
 def test_caps_and_limits_of_the_shell_a_command_is_typed_in_count_or_are_said_not_to(machine: Machine) -> None:

@@ -1,5 +1,6 @@
 """Settings per workspace and environment, read again when a file has changed."""
 
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -77,11 +78,16 @@ class ConfigCache:
             self._at_start = self._at_start or loaded
         return loaded
 
+    def look_again(self) -> None:
+        """At the files, whenever that was last done."""
+        self._cache = {key: cached._replace(checked=-math.inf) for key, cached in self._cache.items()}
+
     def forget(self) -> None:
         """A folder has become trusted, or is so no longer."""
         self._cache.clear()
 
     def show(self, cwd: str, env: dict[str, str]) -> ConfigList:
+        self.look_again()
         loaded = self.load(Path(cwd) if cwd else None, env)
         waiting = not_in_force(loaded, self.load(), self._at_start or self.load())
         return ConfigList(values=loaded.values(), files=loaded.files, notes=loaded.notes + waiting)
@@ -119,6 +125,7 @@ class ConfigCache:
     def notices(self, workspace: Path) -> list[ErrorInfo]:
         """What of a project's own settings was left out, and what of it, or of a client's variables, nobody goes by."""
         try:
+            self.look_again()  # two that were looked at in different seconds would differ by what was written between
             loaded, daemons = self.load(workspace), self.load()
             told = [*loaded.untrusted, *not_in_force(loaded, daemons, daemons)]
             return [ErrorInfo("config_error", note) for note in told]

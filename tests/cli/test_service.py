@@ -54,7 +54,7 @@ def test_a_service_is_installed_used_and_removed(served: Machine) -> None:
     assert installed.returncode == 0, installed.stderr
     file = served.root / ".config/systemd/user/openagent.service"
     assert str(file) in installed.stdout
-    assert served.run("service", "status").stdout == f"Installed: {file}\n"
+    assert served.run("service", "status").stdout == f"Runs: {file}\n"
     pid = served.json("status")["pid"]
     assert pid == int((served.root / "pid").read_text()), "commands find the service's daemon"
     served.turn("hello", script=[{"text": "Hello."}])
@@ -91,6 +91,16 @@ def test_the_unit_is_to_systemds_liking_and_holds_no_key(served: Machine) -> Non
         asked = [judge, "--user", "verify", "--man=no", str(file)]
         judged = subprocess.run(asked, env=env, capture_output=True, text=True, check=False)
         assert (judged.returncode, judged.stderr) == (0, "")
+
+
+def test_a_line_break_in_path_is_refused_and_settings_that_are_left_out_are_named(served: Machine) -> None:
+    usual = served.extra
+    served.extra = {"PATH": usual["PATH"] + ":/x\ny"}
+    refused = served.run("service", "install")
+    assert "PATH holds a line break" in refused.stderr
+    assert not (served.root / ".config/systemd").exists()
+    served.extra = {**usual, "OPENAGENT_WEB_PORT": "1"}
+    assert served.json("service", "install")["left_out"] == ["OPENAGENT_MODEL", "OPENAGENT_WEB_PORT"]
 
 
 def test_without_systemd_nothing_is_written_and_the_daemon_stays(fresh: Machine) -> None:

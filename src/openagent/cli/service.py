@@ -21,7 +21,6 @@ _PATIENCE = 60.0
 _UNIT_TEXT = """\
 [Unit]
 Description=OpenAgent
-After=network-online.target
 
 [Service]
 {environment}
@@ -42,30 +41,35 @@ def service() -> None:
 @command("install", "openagent service install")
 @as_json
 def install(as_json: bool) -> None:
-    """Make the daemon a service of yours: a user unit of systemd, or a launch agent on macOS."""
+    """Make the daemon a service of yours: a user unit of systemd, or a launch agent on macOS.
+
+    The service keeps PATH and where your data and settings are, and no keys. On Linux it ends when you log out, unless
+    `loginctl enable-linger` was called once.
+    """
+    file, content = _file(), _launch_agent() if sys.platform == "darwin" else _unit()
     if sys.platform != "darwin":
         _require_systemd()
     _require_none_running()
-    file = _file()
+    _write(file, content)
     if sys.platform == "darwin":
-        _write(file, _launch_agent())
         _ask("launchctl", "bootout", _domain(), str(file), may_fail=True)  # an earlier one
         _ask("launchctl", "bootstrap", _domain(), str(file))
         further = ""
     else:
-        _write(file, _unit())
         _ask("systemctl", "--user", "daemon-reload")
         _ask("systemctl", "--user", "enable", "--now", _UNIT)
         further = "\nIt ends when you log out. To have it stay: loginctl enable-linger"
     _wait_until_it_listens()
     text = f"The daemon runs, and starts when you log in: {file}{further}"
-    tell(as_json, {"installed": True, "file": str(file)}, text)
+    if left_out := _left_out():
+        text += f"\nNot kept, and best set with `openagent config set`: {', '.join(left_out)}"
+    tell(as_json, {"installed": True, "file": str(file), "left_out": left_out}, text)
 
 
 @command("remove", "openagent service remove")
 @as_json
 def remove(as_json: bool) -> None:
-    """End the service and remove its file. The next command starts a daemon in the background, as before."""
+    """Stop the service and delete its file. The next command starts a daemon in the background, as before."""
     file = _file()
     if not file.exists():
         tell(as_json, {"removed": False, "file": str(file)}, "No service is installed.")
@@ -74,19 +78,22 @@ def remove(as_json: bool) -> None:
         _ask("launchctl", "bootout", _domain(), str(file), may_fail=True)  # it may not run
         file.unlink()
     else:
-        _ask("systemctl", "--user", "disable", "--now", _UNIT)
+        _ask("systemctl", "--user", "disable", "--now", _UNIT, may_fail=True)  # systemd may not be there any more
         file.unlink()
-        _ask("systemctl", "--user", "daemon-reload")
+        _ask("systemctl", "--user", "daemon-reload", may_fail=True)
     tell(as_json, {"removed": True, "file": str(file)}, f"The service has ended, and {file} is removed.")
 
 
 @command("status", "openagent service status")
 @as_json
 def status(as_json: bool) -> None:
-    """Say whether the service is installed."""
+    """Say whether the service is installed, and whether it runs."""
     file, installed = _file(), _file().exists()
-    text = f"Installed: {file}" if installed else "Not installed. `openagent service install` installs it."
-    tell(as_json, {"installed": installed, "file": str(file)}, text)
+    runs = installed and _runs()
+    text = f"{'Runs' if runs else 'Installed, and does not run'}: {file}"
+    if not installed:
+        text = "Not installed. `openagent service install` installs it."
+    tell(as_json, {"installed": installed, "runs": runs, "file": str(file)}, text)
 
 
 for each in (install, remove, status):
@@ -101,7 +108,16 @@ def _file() -> Path:
 
 def _environment() -> dict[str, str]:
     """What tells where things are, and PATH for what agents run. Keys stay out: the file is no place for secrets."""
-    return {"PATH": os.environ.get("PATH", os.defpath), **locations.wherever_we_are(os.environ)}
+    kept = {"PATH": os.environ.get("PATH", os.defpath), **locations.wherever_we_are(os.environ)}
+    for name, value in kept.items():
+        if not value.isprintable():
+            raise OpenAgentError("invalid_argument", f"{name} holds a line break or another control character.")
+    return kept
+
+
+def _left_out() -> list[str]:
+    """Settings that were made by variables, and will not hold in the service."""
+    return sorted(name for name in os.environ if name.startswith("OPENAGENT_") and name not in _environment())
 
 
 def _program() -> Sequence[str]:
@@ -167,7 +183,7 @@ def _wait_until_it_listens() -> None:
             raise OpenAgentError(
                 "config_error",
                 f"The service is installed, but its daemon does not listen after {_PATIENCE:.0f} s.",
-                hint="`openagent serve` shows why.",
+                hint="`openagent logs` or `journalctl --user -u openagent` say why.",
             )
         time.sleep(0.02)
 
@@ -178,9 +194,21 @@ def _require_systemd() -> None:
     except OpenAgentError as problem:
         raise OpenAgentError(
             "config_error",
-            f"systemd does not manage services of yours here: {problem.info.message}",
-            hint="Have `openagent serve` started by what starts programs on this machine.",
+            f"systemd does not manage services of yours here: {problem.info.message.rstrip('.')}.",
+            hint="Start `openagent serve` with whatever starts programs on this machine.",
         ) from None
+
+
+def _runs() -> bool:
+    asked = (
+        ["launchctl", "print", f"{_domain()}/{_LABEL}"]
+        if sys.platform == "darwin"
+        else [*("systemctl", "--user", "is-active", "--quiet", _UNIT)]
+    )
+    try:
+        return subprocess.run(asked, capture_output=True, timeout=_PATIENCE, check=False).returncode == 0
+    except (FileNotFoundError, subprocess.TimeoutExpired):
+        return False
 
 
 def _domain() -> str:

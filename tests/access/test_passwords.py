@@ -96,6 +96,8 @@ async def test_a_person_comes_by_a_link_chooses_a_password_and_comes_back_with_i
         assert (await browser.post("/api/invitation", invitation=secret)).json()["email"] == ANN
         short = await browser.join(invited.link, "eleven char")
         assert (short.status_code, "at least 12 characters" in short.text) == (422, True)
+        plain = await browser.join(invited.link, "abcabcabcabcabc")
+        assert (plain.status_code, "5 different characters" in plain.text) == (422, True)
         assert (await browser.join(invited.link)).json() == {"after": "/"}
         me = (await browser.http.get("/api/me")).json()
         assert (me["name"], me["scopes"], me["roots"]) == (ANN, ["approve", "chat", "read"], [invited.folder])

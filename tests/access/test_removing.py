@@ -70,6 +70,14 @@ async def test_a_removed_person_is_out_at_once_and_what_is_theirs_keeps_their_na
         assert f"remove {ANN}" in trail
 
 
+@pytest.mark.parametrize("address", ["ann", "\x1b[31mred@x.y", "<b>@x.y", "../../etc@x.y", "a b@x.y"])
+async def test_an_address_that_could_be_none_is_refused(tmp_path: Path, address: str) -> None:
+    config = f'[people]\nfolder = "{tmp_path / "people"}"'
+    async with house(tmp_path, [], config=config) as h, await h.client() as owner:
+        with pytest.raises(OpenAgentError, match="not an e-mail address"):
+            await ask(owner, PeopleAdd, email=address)
+
+
 async def test_the_only_admin_stays_one(tmp_path: Path) -> None:
     config = f'[people]\nfolder = "{tmp_path / "people"}"'
     async with house(tmp_path, [], config=config) as h, await h.client() as owner:

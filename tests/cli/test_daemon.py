@@ -261,7 +261,15 @@ def test_single_areas_of_the_log_have_levels_of_their_own(
 
 
 @pytest.mark.parametrize(
-    ("given", "wrong"), [("loud", "'loud' is not a level"), ("info,teem=debug", "'teem' is not an area")]
+    ("given", "wrong"),
+    [
+        ("loud", "'loud' is not a level"),
+        ("info,teem=debug", "'teem' is not an area"),
+        ("info,", "'' is not a level"),
+        ("info,team", "'team' is not a level. Write team=debug"),
+        ("info,=debug", "'=debug' names no area of its own"),
+        ("team=debug,Team=error", "'team=error' names no area of its own"),
+    ],
 )
 def test_a_wrong_log_level_is_named(tmp_path: Path, sim: ThreadedSimulator, given: str, wrong: str) -> None:
     ran = Machine(tmp_path, sim, {"OPENAGENT_LOG": given}).run("serve")

@@ -10,6 +10,7 @@ import unicodedata
 from openagent.protocol.errors import OpenAgentError
 
 LEAST = 12
+_LEAST_DIFFERENT = 5
 MOST = 1024
 _LOG_N, _R, _P = 15, 8, 3
 """32 MB and about a fifth of a second each. Stored with every hash, so that they can be raised later."""
@@ -22,10 +23,14 @@ class Passwords:
         self._room = asyncio.Semaphore(_AT_ONCE)
 
     async def hashed(self, password: str) -> str:
-        """As stored. Raises OpenAgentError if it is too short."""
+        """As stored. Raises OpenAgentError if it is easily guessed."""
         if not LEAST <= len(password) <= MOST:
             rule = f"at least {LEAST}" if len(password) < LEAST else f"at most {MOST:,}"
             raise OpenAgentError("invalid_argument", f"The password must have {rule} characters.")
+        if len(set(password)) < _LEAST_DIFFERENT:
+            raise OpenAgentError(
+                "invalid_argument", f"The password must have at least {_LEAST_DIFFERENT} different characters."
+            )
         salt = secrets.token_bytes(16)
         key = await self._key(password, salt, _LOG_N, _R, _P)
         return "$".join(("scrypt", str(_LOG_N), str(_R), str(_P), _text(salt), _text(key)))

@@ -50,7 +50,7 @@ from openagent.protocol.sessions import SessionInfo
 
 LINK_SECONDS = INVITATION_SECONDS = 7 * 86_400.0
 _PREFIX = "share_"
-_EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
+_EMAIL = re.compile(r"[^@\s\x00-\x1f\x7f<>/\\\"]{1,64}@[^@\s\x00-\x1f\x7f<>/\\\"]{1,190}")
 
 
 class Vouched(Struct, frozen=True):
@@ -192,7 +192,7 @@ class PeopleService:
 
     async def _add(self, connection: Connection, op: PeopleAdd) -> Invited:
         if not _EMAIL.fullmatch(op.email):
-            raise OpenAgentError("invalid_argument", f"{op.email!r} is no e-mail address.")
+            raise OpenAgentError("invalid_argument", f"{op.email!r} is not an e-mail address.")
         async with self._changing:
             if any(_same(each.info, op.email) for each in await self._store.people()):
                 raise OpenAgentError("conflict", f"There is already somebody with the address {op.email}.")

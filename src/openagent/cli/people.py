@@ -301,7 +301,7 @@ for each in (list_teams, create_team, update_team, remove_team, limit_team):
 
 def _row(info: PersonInfo) -> tuple[str, ...]:
     now = time.time()
-    role = "disabled" if info.disabled else info.role
+    role = f"{info.role} (disabled)" if info.disabled else info.role
     invited = "" if not info.invited_until else "invited" if info.invited_until > now else "link expired"
     seen = ago(info.last_login_at, now) if info.last_login_at else invited or "never"
     return (clean(info.email), clean(info.name), role, clean(", ".join(info.teams)), seen, clean(info.folder))

@@ -42,17 +42,21 @@ def read_levels(text: str, level: str) -> dict[str, str]:
     from pkgutil import iter_modules  # only here: every start of the daemon would pay for it
 
     areas = sorted(each.name for each in iter_modules(openagent.__path__) if not each.name.startswith("_"))
-    for item in filter(None, (each.strip() for each in text.split(","))):
-        area, _, level = item.rpartition("=")
-        if level.lower() not in LEVELS:
-            raise OpenAgentError(
-                "config_error", f"OPENAGENT_LOG: {level!r} is not a level.", hint=f"The levels are {', '.join(LEVELS)}."
-            )
+    given = set[str]()
+    for item in text.lower().split(","):
+        area, sign, level = (each.strip() for each in item.rpartition("="))
+        if level not in LEVELS:
+            hint = f"Write {level}=debug, for example." if level in areas else f"The levels are {', '.join(LEVELS)}."
+            raise OpenAgentError("config_error", f"OPENAGENT_LOG: {level!r} is not a level.", hint=hint)
+        if area in given or (sign and not area):
+            hint = "Separate areas with commas: info,team=debug."
+            raise OpenAgentError("config_error", f"OPENAGENT_LOG: {item!r} names no area of its own.", hint=hint)
+        given.add(area)
         if area and area not in areas:
             raise OpenAgentError(
                 "config_error", f"OPENAGENT_LOG: {area!r} is not an area.", hint=f"The areas are {', '.join(areas)}."
             )
-        levels[area] = level.lower()
+        levels[area] = level
     return levels
 
 

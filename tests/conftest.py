@@ -1,5 +1,7 @@
 """What every test starts from: asyncio, and none of the caller's keys or settings."""
 
+import signal
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -9,6 +11,11 @@ from openagent.protocol.locations import FORWARDED_ENV
 # How long an example takes to think up says how busy the machine is, and nothing about the code.
 settings.register_profile("patient", suppress_health_check=[HealthCheck.too_slow], deadline=None)
 settings.load_profile("patient")
+
+# Whoever starts the tests in the background has these ignored, and with them every program that a test starts.
+for ending, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(ending) == signal.SIG_IGN:
+        signal.signal(ending, usual)
 
 
 @pytest.fixture(scope="session")

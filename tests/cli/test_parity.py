@@ -12,7 +12,6 @@ REASONS = {
     "Hello": "every command greets",
     "SessionAttach": "`openagent attach` and `run`, through the client",
     "SessionDetach": "leaving `openagent attach`",
-    "TurnCancel": "`openagent agents cancel` and Ctrl+C, through the client",
     "MetricsSubscribe": "figures for charts that stay open; `openagent usage agents` tells them once",
     "McpSessionServers": "an editor passes its own servers along; people use `openagent mcp add`",
     "TemplatesRead": "the web app's editor shows a template as fields and as text; people at a terminal edit the file",

@@ -12,7 +12,7 @@ from openagent.protocol.locations import FORWARDED_ENV
 settings.register_profile("patient", suppress_health_check=[HealthCheck.too_slow], deadline=None)
 settings.load_profile("patient")
 
-# Whoever starts the tests in the background has these ignored, and with them every program that a test starts.
+# A shell that starts the tests in the background ignores these signals, and what a test starts inherits that.
 for ending, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(ending) == signal.SIG_IGN:
         signal.signal(ending, usual)

@@ -267,8 +267,8 @@ def test_single_areas_of_the_log_have_levels_of_their_own(
         ("info,teem=debug", "'teem' is not an area"),
         ("info,", "'' is not a level"),
         ("info,team", "'team' is not a level. Write team=debug"),
-        ("info,=debug", "'=debug' names no area of its own"),
-        ("team=debug,Team=error", "'team=error' names no area of its own"),
+        ("info,=debug", "the area of '=debug' is missing or repeated"),
+        ("team=debug,Team=error", "the area of 'team=error' is missing or repeated"),
     ],
 )
 def test_a_wrong_log_level_is_named(tmp_path: Path, sim: ThreadedSimulator, given: str, wrong: str) -> None:

@@ -17,7 +17,7 @@ DAYS = [
 ]
 EVERYBODY = get_snapshot().providers
 SOME = 12
-"""Every so many models of a provider are looked up: finding them all takes longer than it tells."""
+"""One model in twelve is looked up: all of them would take a minute."""
 
 
 @pytest.mark.parametrize("provider", [each.id for each in EVERYBODY])

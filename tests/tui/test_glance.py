@@ -141,7 +141,7 @@ def test_the_last_session_is_told_on_leaving_and_all_tabs_come_back_here(tmp_pat
             seen.until_shown("An answer.", "2 second ○")
             session = machine.json("sessions", "list")["sessions"][0]["id"]
             seen.press("C-d")
-            # The line before it may have left the pane: tmux adds one of its own when the program ends.
+            # The line before it may have left the pane: tmux adds a line when the program ends.
             seen.until_shown(f"  openagent resume {session}\nand with 1 more")
             seen.tmux("respawn-pane", "-k")  # and nothing said
             seen.until_shown("1 new session ○", "earlier first, second", "/reopen opens")

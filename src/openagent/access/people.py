@@ -208,7 +208,7 @@ class PeopleService:
             raise OpenAgentError(
                 "conflict",
                 f"{found.info.email} is disabled.",
-                hint=f"Let them in again first: `openagent people enable {found.info.email}`.",
+                hint=f"Enable the account first: `openagent people enable {found.info.email}`.",
             )
         return await self._invitation(found.info.id)
 
@@ -242,7 +242,7 @@ class PeopleService:
         return Done()
 
     async def _leave_an_admin(self, leaving: PersonInfo) -> None:
-        """Somebody has to be able to let others in."""
+        """Raises if nobody could manage people afterwards."""
         if leaving.role != "admin" or leaving.disabled:
             return
         others = [each.info for each in await self._store.people() if each.info.id != leaving.id]

@@ -106,7 +106,7 @@ def change_role(person: str, role: str, as_json: bool) -> None:
 @click.option("--again", is_flag=True, hidden=True)
 @as_json
 def disable(person: str, again: bool, as_json: bool) -> None:
-    """Let a person in no longer. Whoever is connected as them is cut off at once; a turn that runs ends by itself."""
+    """Block a person. Their connections are closed at once; a turn that is running continues to its end."""
     _tell(ask_daemon(PeopleUpdate(id="-", person=person, disabled=not again)), as_json)
 
 
@@ -114,7 +114,7 @@ def disable(person: str, again: bool, as_json: bool) -> None:
 @click.argument("person", metavar="ADDRESS")
 @as_json
 def enable(person: str, as_json: bool) -> None:
-    """Let a person in again who was disabled."""
+    """Unblock a person who was disabled."""
     _tell(ask_daemon(PeopleUpdate(id="-", person=person, disabled=False)), as_json)
 
 

@@ -107,7 +107,7 @@ def _file() -> Path:
 
 
 def _environment() -> dict[str, str]:
-    """What tells where things are, and PATH for what agents run. Keys stay out: the file is no place for secrets."""
+    """PATH for what agents run, and the variables that name folders. Keys stay out: the file is not secret."""
     kept = {"PATH": os.environ.get("PATH", os.defpath), **locations.wherever_we_are(os.environ)}
     for name, value in kept.items():
         if not value.isprintable():

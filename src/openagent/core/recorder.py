@@ -124,7 +124,7 @@ class Recorder:
         return self.info.message_count + 1
 
     def show(self, event: Event) -> None:
-        """Publish a delta: live only. What a call prints comes after its start, whoever would have been faster."""
+        """Publish a delta: live only. The output of a call is held back until its start has been published."""
         if isinstance(event, ToolOutput) and (early := self._printed_early.get(event.call_id)) is not None:
             early.append(event)
             return

@@ -50,7 +50,9 @@ def read_levels(text: str, level: str) -> dict[str, str]:
             raise OpenAgentError("config_error", f"OPENAGENT_LOG: {level!r} is not a level.", hint=hint)
         if area in given or (sign and not area):
             hint = "Separate areas with commas: info,team=debug."
-            raise OpenAgentError("config_error", f"OPENAGENT_LOG: {item!r} names no area of its own.", hint=hint)
+            raise OpenAgentError(
+                "config_error", f"OPENAGENT_LOG: the area of {item!r} is missing or repeated.", hint=hint
+            )
         given.add(area)
         if area and area not in areas:
             raise OpenAgentError(

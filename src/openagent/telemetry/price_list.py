@@ -98,7 +98,7 @@ class ListedProvider(Struct, frozen=True, omit_defaults=True):
     """A regular expression for the beginning of its addresses."""
     models: tuple[ListedModel, ...]
     of_models: Match | None = None
-    """Names of models that tell of this provider."""
+    """Names of models by which this provider is recognized."""
     also_called: Match | None = None
     sells: tuple[str, ...] = ()
     """Ids of providers whose models it has too."""
@@ -110,7 +110,7 @@ def _providers() -> tuple[ListedProvider, ...]:
 
 
 def find_model(model: str, provider: str = "", url: str = "") -> ListedModel | None:
-    """What `provider` sells under this name. Without one, its address or else the model's name tells who it is."""
+    """What `provider` sells under this name. Without one, the address or the model's name says whose it is."""
     model = model.lower()
     seller = _find_provider(model, provider, url)
     if seller is None:

@@ -74,8 +74,8 @@ it('sorts sessions by who has to act, counts what needs the person everywhere al
   await group(page, 'Done since you looked').getByText('Touched.').waitFor()
   await needs.getByRole('button', { name: 'Seen' }).click()
   await needs.waitFor({ state: 'detached' })
-  expect(await page.title()).toBe('Sessions · OpenAgent')
-  expect(await icon(page)).toBe('/icon.svg')
+  await expect.poll(() => page.title()).toBe('Sessions · OpenAgent')
+  await expect.poll(() => icon(page)).toBe('/icon.svg')
 
   await page.getByRole('button', { name: 'Choose' }).click()
   await page.getByRole('checkbox', { name: 'Choose older work' }).check()
@@ -88,7 +88,7 @@ it('sorts sessions by who has to act, counts what needs the person everywhere al
   await page.getByRole('button', { name: 'Delete …' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('button', { name: 'Hide what is archived' }).waitFor()
-  expect(await group(page, 'Archived').count()).toBe(1)
+  await expect.poll(() => group(page, 'Archived').count()).toBe(1)
 })
 
 it('keeps what is typed while the palette loads', async () => {
